@@ -19,6 +19,7 @@ from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.configs import BROKER, ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.messages import (
     AlterPartitionRequest,
@@ -75,7 +76,9 @@ class Cluster:
 
     def create_topic(self, number: int) -> ControllerResult[Any]:
         topic = CreatableTopic(f"new-{number}", num_partitions=1, replication_factor=REPLICAS)
-        return self.controller.replication.create_topics([topic], describable={topic.name}, validate_only=False)
+        return exhaust(
+            self.controller.replication.create_topics([topic], describable={topic.name}, validate_only=False)
+        )
 
     def change_isr(self, _: int) -> ControllerResult[Any]:
         """Remove a follower from the ISR of some partition, or add it back."""
@@ -94,7 +97,7 @@ class Cluster:
         )
         requested = TopicData(topic_id=topic_id, partitions=[change])
         request = AlterPartitionRequest(partition.leader, partition.leader, [requested])
-        return self.controller.replication.alter_partition(request, api_version=3)
+        return exhaust(self.controller.replication.alter_partition(request, api_version=3))
 
     def heartbeat(self, number: int) -> ControllerResult[Any] | ApiError:
         broker_id = number % BROKERS + 1
@@ -103,7 +106,7 @@ class Cluster:
 
     def change_config(self, number: int) -> ControllerResult[Any]:
         changes = {ConfigResource(BROKER, "1"): {"log.segment.bytes": (SET, str(1_000_000 + number))}}
-        return self.controller.configs.incremental_alter_configs(changes)
+        return exhaust(self.controller.configs.incremental_alter_configs(changes))
 
 
 OPERATION_NAMES = {

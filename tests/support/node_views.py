@@ -20,9 +20,11 @@ from falkirk.metadata.acls.acl_types import (
 from falkirk.metadata.acls.authorizer import ALLOW_ALL, Authorizer
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, DENY, Acl, AclsImage
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.request_context import RequestContext
 from falkirk.node.broker.broker_services import BrokerServices
 from falkirk.node.connections.client_quotas import ClientQuotas, QuotaWindows
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.view import BrokerView, ControllerView, NodeView
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
@@ -132,6 +134,8 @@ def ask(
     asked = context_of(request, version, **(context or {}))
     given = over_the_wire(request, asked.api_version)
     result = ROUTES[asked.api_key].handler(view_of(controller, **fields), asked, given)
+    if isinstance(result, InSlices):
+        result = exhaust(result.decide())
     response = run(controller, result) if isinstance(result, ControllerResult) else result
     assert isinstance(response, WireMessage)
     return over_the_wire(response, asked.api_version)

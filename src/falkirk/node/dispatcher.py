@@ -16,6 +16,7 @@ from falkirk.node.handlers.parts.handler_result import (
     AskRaft,
     EncodedResponse,
     InPieces,
+    InSlices,
     NoAnswer,
     NotController,
     Unwrapped,
@@ -38,15 +39,15 @@ if TYPE_CHECKING:
     from falkirk.node.effects import Effect
     from falkirk.node.handlers.parts.handler_result import HandlerResult, LateAnswer
     from falkirk.node.handlers.routes import AnyRoute
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.node.views import Views
     from falkirk.raft.replica import RaftReplica
 
 # Those in envelopes too.
-TOO_MANY_COMMITS: Final = Hold(
-    "queued.max.requests wait for a commit",
-    frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58},
-)
+_CONTROLLER_APIS: Final = frozenset(key for key, route in ROUTES.items() if route.needs_controller) | {58}
+TOO_MANY_COMMITS: Final = Hold("queued.max.requests wait for a commit", _CONTROLLER_APIS)
+OPERATION: Final = Hold("the controller decides on another request", _CONTROLLER_APIS)
 _OVERDUE: Final = "It is in the log of the active controller, and was not committed in time; it may still be."
 
 
@@ -177,6 +178,8 @@ class Dispatcher:
                 self._start(request, route, result)
             case ControllerResult():
                 self._append(request, route, result)
+            case InSlices():
+                self._step.works.begin("request to the controller", self._operation(request, route, result))
             case AskRaft():
                 self._ask_raft(request)
             case Unwrapped():
@@ -231,17 +234,52 @@ class Dispatcher:
         try:
             end_offset = active.append(result, self._step.now_ms)
         except TooManyRecordsError as error:
-            assert request.message is not None
-            version = request.context.api_version
-            self._answer(request, error_response(request.message, version, ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
+            self._refuse_too_many(request, error)
             return
         except Exception:  # noqa: BLE001 - as in `handle`
             self._failed(request, route)
             return
+        self._answer_at(request, result.response, end_offset, deadline_ms=result.answer_by_ms)
+
+    def _answer_at(
+        self, request: OpenRequest, response: WireMessage, end_offset: int, *, deadline_ms: int | None = None
+    ) -> None:
+        """Answer when everything below an offset is committed and in the image."""
+        active = self._controllership.active
+        assert active is not None, "only the active controller decides"
         if end_offset <= self._metadata.applied_offset:
-            self._answer(request, result.response)
+            self._answer(request, response)
         else:
-            active.waiting.add(end_offset, (request, result.response), deadline_ms=result.answer_by_ms)
+            active.waiting.add(end_offset, (request, response), deadline_ms=deadline_ms)
+
+    def _operation(self, request: OpenRequest, route: AnyRoute, decision: InSlices) -> Slices:
+        """Decide on a request to the active controller, unless it is no longer active."""
+        active = self._controllership.active
+        assert active is not None, "only the active controller decides"
+        slices = active.operate(decision.decide, lambda: self._step.now_ms)
+        self._step.wake()
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                self._answer_at(request, *end.value)
+                return
+            except TooManyRecordsError as error:
+                self._refuse_too_many(request, error)
+                return
+            except Exception:  # noqa: BLE001 - as in `handle`
+                self._failed(request, route)
+                return
+            yield
+            if self._controllership.serving is not active:
+                slices.close()
+                self.not_controller(request)
+                return
+
+    def _refuse_too_many(self, request: OpenRequest, error: TooManyRecordsError) -> None:
+        assert request.message is not None
+        version = request.context.api_version
+        self._answer(request, error_response(request.message, version, ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
 
     def _ask_raft(self, request: OpenRequest) -> None:
         assert request.message is not None

@@ -34,7 +34,7 @@ from falkirk.node.controller.controller_role import ControllerRole
 from falkirk.node.controller.controllership import Controllership
 from falkirk.node.controller.feature_updates import FeatureUpdates
 from falkirk.node.controller.standby_indexes import StandbyIndexes
-from falkirk.node.dispatcher import TOO_MANY_COMMITS, Dispatcher
+from falkirk.node.dispatcher import OPERATION, TOO_MANY_COMMITS, Dispatcher
 from falkirk.node.effects import Close, Started, Stop
 from falkirk.node.errors import FatalError, StartupError, UnfitError
 from falkirk.node.events import (
@@ -390,10 +390,11 @@ class Node:
         self._limit()
 
     def _limit(self) -> None:
-        """Hold requests that need a commit while `queued.max.requests` wait for one."""
+        """Hold requests to the controller while it decides on another, or `queued.max.requests` wait for a commit."""
         active = self._controllership.active
         is_full = active is not None and len(active.waiting) >= self.config.queued_max_requests
         self._clients.holds.set(TOO_MANY_COMMITS, is_held=is_full)
+        self._clients.holds.set(OPERATION, is_held=active is not None and active.is_operating)
 
     def _tick(self) -> None:
         now_ms, raft = self._step.now_ms, self._raft

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, assert_never
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.handlers.api_versions import unsupported_version
-from falkirk.node.handlers.parts.handler_result import AnswerLater, AskRaft, EncodedResponse, NoAnswer, Unwrapped
+from falkirk.node.handlers.parts.handler_result import (
+    AnswerLater,
+    AskRaft,
+    EncodedResponse,
+    InSlices,
+    NoAnswer,
+    Unwrapped,
+)
 from falkirk.protocol.messages import ApiVersionsRequest
 from falkirk.protocol.schema import WireMessage
 from falkirk.zookeeper_node.handlers.routes import ROUTES
@@ -63,7 +70,7 @@ class Dispatcher:
                 self._clients.answer_body(request, result.body)
             case WireMessage():
                 self._responses.send(request, result)
-            case ControllerResult() | AskRaft() | NoAnswer() | Unwrapped():
+            case ControllerResult() | InSlices() | AskRaft() | NoAnswer() | Unwrapped():
                 raise AssertionError(f"{type(result).__name__} is for nodes of KRaft alone")
             case _:
                 assert_never(result)

@@ -15,6 +15,7 @@ from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.node.controller.active_controller import (
     BATCH_BYTES_MAX,
     BATCH_RECORDS_MAX,
+    TRIES_IN_SLICES,
     ActiveController,
     TooManyRecordsError,
 )
@@ -144,6 +145,88 @@ def test_records_that_raft_appends_by_itself_move_the_controllers_offset():
     controller.catch_up(10)
 
     assert controller.controller.state.next_offset == raft.end_offset
+
+
+class Request:
+    """Decides on some configs, 500 in a slice, of the image that it finds."""
+
+    def __init__(self, controller: ActiveController, count: int) -> None:
+        self.state = controller.controller.state
+        self.count = count
+        self.images = []
+
+    def decide(self):
+        self.images.append(self.state.image)
+        records = []
+        for index in range(self.count):
+            records.append(config(index))
+            if index % 500 == 499:
+                yield
+        return ControllerResult(tuple(records), "done")
+
+
+def operate(controller: ActiveController, request: Request, between=lambda: None):
+    """Return the response, the end offset and the number of steps; `between` is called between steps."""
+    slices, steps = controller.operate(request.decide, lambda: 10), 1
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            assert not controller.is_operating
+            return *end.value, steps
+        assert controller.is_operating
+        between()
+        steps += 1
+
+
+def test_a_large_request_takes_many_steps_and_effect_in_the_last_one():
+    controller, raft = active()
+    state, before = controller.controller.state, controller.controller.state.image
+
+    def nothing_has_changed():
+        assert state.image is before
+        assert raft.batches == []
+
+    response, end_offset, steps = operate(controller, Request(controller, 5_000), nothing_has_changed)
+    assert response == "done"
+    assert steps > 30, "decided, encoded and replayed 500 at a time"
+    assert [len(batch) for batch in raft.batches] == [5_000]
+    assert end_offset == raft.end_offset == state.next_offset
+    assert len(state.image.configs.of(4, "1")) == 5_000
+
+
+def test_a_small_request_takes_one_step():
+    controller, raft = active()
+    end_offset = raft.end_offset + 400
+    assert operate(controller, Request(controller, 400)) == ("done", end_offset, 1)
+
+
+def test_a_request_is_decided_anew_if_the_state_changes_meanwhile():
+    controller, raft = active()
+    request, changes = Request(controller, 1_000), iter([result(config(-1))])
+    operate(controller, request, lambda: controller.append(next(changes, result()), 10))
+    assert len(request.images) == 2
+    assert "name--1" in request.images[1].configs.of(4, "1")
+    assert [len(batch) for batch in raft.batches] == [1, 1_000]
+    assert controller.controller.state.next_offset == raft.end_offset
+
+
+def test_a_request_is_decided_in_one_step_if_the_state_never_rests():
+    controller, raft = active()
+    request = Request(controller, 1_000)
+    _, _, steps = operate(controller, request, lambda: controller.append(result(config(-1)), 10))
+    assert len(request.images) == TRIES_IN_SLICES + 1
+    assert steps == TRIES_IN_SLICES + 1
+    assert len(raft.batches[-1]) == 1_000
+
+
+def test_a_request_that_is_given_up_leaves_the_controller_to_others():
+    controller, raft = active()
+    slices = controller.operate(Request(controller, 1_000).decide, lambda: 10)
+    next(slices)
+    slices.close()
+    assert not controller.is_operating
+    assert raft.batches == []
 
 
 def test_a_no_op_record_follows_so_long_without_any_other():

@@ -10,6 +10,8 @@ from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from falkirk.metadata.image.slices import exhaust
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -37,6 +39,8 @@ def ask(controller, request, version=None, *, context=None, **fields):
     given = over_the_wire(request, context.api_version)
     result = route.handler(view_of(controller, **fields), context, given)
     records = []
+    if isinstance(result, InSlices):
+        result = exhaust(result.decide())
     if isinstance(result, ControllerResult):
         records = [record for record, _ in result.records]
         result = run(controller, result)

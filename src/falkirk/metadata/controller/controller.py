@@ -13,7 +13,7 @@ from falkirk.metadata.controller.partitions.replication_control import Replicati
 from falkirk.metadata.controller.security.acl_control import AclControl
 from falkirk.metadata.controller.security.delegation_token_control import DelegationTokenControl
 from falkirk.metadata.controller.security.scram_control import ScramControl
-from falkirk.metadata.controller.state.controller_state import ControllerState
+from falkirk.metadata.controller.state.controller_state import ControllerState, Replayed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,6 +67,10 @@ class Controller:
     ) -> None:
         """Replay the appended records of a manager's result; `end_offset`: the log's end after them."""
         self.state.replay(records, end_offset=end_offset, epoch=self.epoch, now_ms=now_ms, prepared=prepared)
+
+    def apply(self, replayed: Replayed, *, end_offset: int, now_ms: int) -> None:
+        """Make what was replayed in slices the state; `end_offset`: the log's end after it."""
+        self.state.apply(replayed, end_offset=end_offset, epoch=self.epoch, now_ms=now_ms)
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
         """Yield what is due: brokers to fence, leaders to move back, tokens to expire.

@@ -13,6 +13,9 @@ Slices: TypeAlias = Generator[None, None, T]
 VISITS_PER_SLICE: Final = 2_000
 """About 5 ms for partitions that each lose something, the most expensive objects."""
 
+DECISION_VISITS: Final = 4
+"""What deciding on, replaying or reading one record counts as: 500 are a slice."""
+
 
 class SliceBudget:
     """How many objects the current slice may still visit."""

@@ -13,7 +13,7 @@ import msgspec
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.image.slices import SliceBudget, exhaust
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.levels.lowering import SLICED_RECORDS, replay_slices
 from falkirk.metadata.publishing.level_change import LevelChange
@@ -131,7 +131,7 @@ class MetadataLoader:
                 except RecordError as error:
                     error.locate(offset, batch.source)
                     raise
-                if budget.spend(1):
+                if budget.spend(DECISION_VISITS):
                     yield
             loaded = Provenance(batch.end_offset, batch.epoch, batch.timestamp)
             if is_lowered:
@@ -159,7 +159,7 @@ class MetadataLoader:
                 except RecordError as error:
                     error.locate(record_offset, source)
                     raise
-                if budget.spend(1):
+                if budget.spend(DECISION_VISITS):
                     yield
         return is_lowered
 

@@ -6,8 +6,11 @@ replays.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.node.controller.purgatory import Purgatory
 from falkirk.protocol.messages import NoOpRecord
@@ -15,23 +18,41 @@ from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.record_batch import HEADER_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from falkirk.metadata.controller.controller import Controller
-    from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.controller.state.controller_state import Replayed
+    from falkirk.metadata.image.slices import Slices
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.replica import RaftReplica
 
+    Decide = Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]
+
 # KafkaRaftClient.MAX_BATCH_SIZE_BYTES, and the limit of Kafka's controller for records.
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
 BATCH_RECORDS_MAX: Final = 10_000
+TRIES_IN_SLICES: Final = 3
+"""As often a request is decided on over many steps; if the state has changed each time, then in one."""
 # The largest head of a record in a batch: lengths, attributes, deltas, no key, no headers.
 _RECORD_HEAD_BYTES: Final = 24
 
 
 class TooManyRecordsError(Exception):
     """Records that must take effect together do not fit one batch; nothing has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAppend:
+    """Records of a decision, encoded and replayed, for one state of the controller."""
+
+    batches: Sequence[Sequence[bytes]]
+    replayed: Replayed
+
+    @property
+    def record_count(self) -> int:
+        """Number of records in all batches."""
+        return sum(map(len, self.batches))
 
 
 class ActiveController:
@@ -44,6 +65,8 @@ class ActiveController:
         self._raft = raft
         self._idle_interval_ms = idle_interval_ms
         self._last_append_ms = now_ms
+        # True while a request is decided on over many steps: meanwhile nothing else is, as in Kafka's event queue.
+        self.is_operating = False
         # What is being decided, one result at a time.
         self._due: Iterator[ControllerResult[None]] | None = None
 
@@ -64,18 +87,61 @@ class ActiveController:
         """
         if not result.records:
             return self._raft.end_offset
-        values = [encode_metadata_record(*record) for record in result.records]
+        return self._append(exhaust(self._prepare(result)), now_ms)
+
+    def operate(self, decide: Decide, now_ms: Callable[[], int]) -> Slices[tuple[WireMessage, int]]:
+        """Decide and append in slices; the result is the response, and the end offset that must be committed first.
+
+        If the state changes meanwhile, by what raft appends or a feature update, it is decided anew, and at once after
+        some times. Raises TooManyRecordsError.
+        """
+        tries = 0
+        while True:
+            self.catch_up(now_ms())
+            image = self.controller.state.image
+            slices = self._decided(decide)
+            while self.controller.state.image is image:
+                try:
+                    next(slices)
+                except StopIteration as end:
+                    response, prepared = end.value
+                    offset = self._raft.end_offset if prepared is None else self._append(prepared, now_ms())
+                    return response, offset
+                if tries < TRIES_IN_SLICES:
+                    self.is_operating = True
+                    try:
+                        yield
+                    finally:
+                        self.is_operating = False
+                    self.catch_up(now_ms())
+            slices.close()
+            tries += 1
+
+    def _decided(self, decide: Decide) -> Slices[tuple[WireMessage, PreparedAppend | None]]:
+        result = yield from decide()
+        if not isinstance(result, ControllerResult):
+            return result, None
+        if not result.records:
+            return result.response, None
+        return result.response, (yield from self._prepare(result))
+
+    def _prepare(self, result: ControllerResult[Any]) -> Slices[PreparedAppend]:  # Any: the response is not read
+        """Encode and replay a decision's records in slices. Raises TooManyRecordsError."""
+        values = yield from _encoded(result.records)
         batches = list(_batches(values))
         if result.is_atomic and len(batches) > 1:
             raise TooManyRecordsError(f"{len(values)} records of {sum(map(len, values))} bytes do not fit one batch")
         if result.transaction:
             # Replicas hold a transaction back until the batch that ends it: that batch takes effect alone.
-            batches = [*_batches([encode_metadata_record(*record) for record in result.transaction]), *batches]
-        end_offset = self._raft.end_offset + len(result.transaction) + len(values)
-        self.controller.replay(
-            (*result.transaction, *result.records), end_offset=end_offset, now_ms=now_ms, prepared=result.prepared
-        )
-        for batch in batches:
+            batches = [*_batches((yield from _encoded(result.transaction))), *batches]
+        records = (*result.transaction, *result.records) if result.transaction else result.records
+        replayed = yield from self.controller.state.replay_slices(records, prepared=result.prepared)
+        return PreparedAppend(batches, replayed)
+
+    def _append(self, prepared: PreparedAppend, now_ms: int) -> int:
+        end_offset = self._raft.end_offset + prepared.record_count
+        self.controller.apply(prepared.replayed, end_offset=end_offset, now_ms=now_ms)
+        for batch in prepared.batches:
             self._raft.append(batch, now_ms)
         assert self._raft.end_offset == end_offset
         self._last_append_ms = now_ms
@@ -123,6 +189,15 @@ class ActiveController:
         self.controller.replay((record,), end_offset=self._raft.end_offset + 1, now_ms=now_ms)
         self._raft.append([encode_metadata_record(*record)], now_ms)
         self._last_append_ms = now_ms
+
+
+def _encoded(records: Iterable[VersionedRecord]) -> Slices[list[bytes]]:
+    values, budget = [], SliceBudget()
+    for record in records:
+        values.append(encode_metadata_record(*record))
+        if budget.spend(DECISION_VISITS):
+            yield
+    return values
 
 
 def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -91,8 +91,9 @@ class ControllerRole:
         if active is not None:
             try:
                 active.catch_up(now_ms)
-                active.tick(now_ms)
-                self._decide_what_is_due(active)
+                if not active.is_operating:
+                    active.tick(now_ms)
+                    self._decide_what_is_due(active)
                 self._responder.answer_overdue()
             except Exception:  # noqa: BLE001 - our own fault: log it, and resign, because state may be broken
                 self._failed("periodic work of the controller")
@@ -116,7 +117,7 @@ class ControllerRole:
     def _decide(self, active: ActiveController) -> Slices:
         while self._controllership.serving is active:
             try:
-                if not active.decide_next(self._step.now_ms):
+                if not active.is_operating and not active.decide_next(self._step.now_ms):
                     return
             except Exception:  # noqa: BLE001 - as in `tick`
                 self._failed("periodic work of the controller")

@@ -6,31 +6,36 @@ Version notes: v1 is the first flexible version.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterClientQuotasRequest, AlterClientQuotasResponse
 from falkirk.protocol.messages.alter_client_quotas_response import EntityData, EntryData
 
 if TYPE_CHECKING:
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.record_key import QuotaEntity
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.alter_client_quotas_request import EntryData as AlteredEntry
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: AlterClientQuotasRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: AlterClientQuotasRequest) -> WireMessage | InSlices:
     """Change the quotas whose entity and values are valid."""
     refused = refusal(view, context, request, AclOperation.ALTER_CONFIGS)
     if refused is not None:
         return refused
-    result = view.controller.client_quotas.alter_client_quotas(
+    return InSlices(partial(_alter, view, request))
+
+
+def _alter(view: ControllerView, request: AlterClientQuotasRequest) -> Slices[ControllerResult[WireMessage]]:
+    result = yield from view.controller.client_quotas.alter_client_quotas(
         [(_entity(entry), [(op.key, None if op.remove else op.value) for op in entry.ops]) for entry in request.entries]
     )
     entries = [

@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterPartitionRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: AlterPartitionRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: AlterPartitionRequest) -> WireMessage | InSlices:
     """Change the ISRs that are valid."""
     refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
-    return refused or view.controller.replication.alter_partition(request, context.api_version)
+    return refused or InSlices(lambda: view.controller.replication.alter_partition(request, context.api_version))
 
 
 ROUTE: Final[Route[ControllerView, AlterPartitionRequest]] = Route(

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterPartitionReassignmentsRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
     view: ControllerView, context: RequestContext, request: AlterPartitionReassignmentsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+) -> WireMessage | InSlices:
     """Start and cancel reassignments."""
     refused = refusal(view, context, request, AclOperation.ALTER)
-    return refused or view.controller.replication.alter_partition_reassignments(request, context.api_version)
+    alter = view.controller.replication.alter_partition_reassignments
+    return refused or InSlices(lambda: alter(request, context.api_version))
 
 
 ROUTE: Final[Route[ControllerView, AlterPartitionReassignmentsRequest]] = Route(

@@ -8,30 +8,35 @@ resource type USER.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import Acl
 from falkirk.node.handlers.parts.acl_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import CreateAclsRequest, CreateAclsResponse
 from falkirk.protocol.messages.create_acls_response import AclCreationResult
 
 if TYPE_CHECKING:
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: CreateAclsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: CreateAclsRequest) -> WireMessage | InSlices:
     """Create the valid entries."""
     refused = refusal(view, context, request, AclOperation.ALTER)
     if refused is not None:
         return refused
-    result = view.controller.acls.create_acls(
+    return InSlices(partial(_create, view, request))
+
+
+def _create(view: ControllerView, request: CreateAclsRequest) -> Slices[ControllerResult[WireMessage]]:
+    result = yield from view.controller.acls.create_acls(
         [
             Acl(
                 creation.resource_type,

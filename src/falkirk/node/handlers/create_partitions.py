@@ -7,9 +7,11 @@ Version notes: all alike; v2 is flexible. v3 allows THROTTLING_QUOTA_EXCEEDED (`
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics, split_repeated
 from falkirk.node.handlers.parts.view import ControllerView
@@ -18,7 +20,9 @@ from falkirk.protocol.messages import CreatePartitionsRequest
 from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
 
 if TYPE_CHECKING:
+    from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
@@ -27,14 +31,19 @@ if TYPE_CHECKING:
 _REFUSED_SINCE: Final = 3
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: CreatePartitionsRequest
-) -> ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: CreatePartitionsRequest) -> InSlices:
     """Add partitions to the topics that the client may alter."""
+    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
+    return InSlices(partial(_add, view, context, request, quota))
+
+
+def _add(
+    view: ControllerView, context: RequestContext, request: CreatePartitionsRequest, quota: MutationQuota
+) -> Slices[ControllerResult[WireMessage]]:
     names, repeated = split_repeated(topic.name for topic in request.topics)
     allowed = allowed_topics(view, context, AclOperation.ALTER, names)
-    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
-    result = view.controller.replication.create_partitions(
+    quota.restart()
+    result = yield from view.controller.replication.create_partitions(
         [topic for topic in request.topics if topic.name in allowed], validate_only=request.validate_only, quota=quota
     )
     result.response.throttle_time_ms = quota.throttle_ms

@@ -10,11 +10,13 @@ THROTTLING_QUOTA_EXCEEDED (`controller_mutation_rate`); v7 returns the topic's i
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.topic_names import CLUSTER_METADATA
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics, split_repeated
 from falkirk.node.handlers.parts.view import ControllerView
@@ -23,7 +25,9 @@ from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_response import CreatableTopicResult
 
 if TYPE_CHECKING:
+    from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
@@ -32,18 +36,23 @@ if TYPE_CHECKING:
 _REFUSED_SINCE: Final = 6
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: CreateTopicsRequest
-) -> ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: CreateTopicsRequest) -> InSlices:
     """Create the topics that the client may create."""
+    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
+    return InSlices(partial(_create, view, context, request, quota))
+
+
+def _create(
+    view: ControllerView, context: RequestContext, request: CreateTopicsRequest, quota: MutationQuota
+) -> Slices[ControllerResult[WireMessage]]:
     names, repeated = split_repeated(topic.name for topic in request.topics)
     possible = [name for name in names if name != CLUSTER_METADATA]
     if is_cluster_operation_allowed(view, context, AclOperation.CREATE):
         creatable = frozenset(possible)
     else:
         creatable = allowed_topics(view, context, AclOperation.CREATE, possible)
-    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
-    result = view.controller.replication.create_topics(
+    quota.restart()
+    result = yield from view.controller.replication.create_topics(
         [topic for topic in request.topics if topic.name in creatable],
         describable=allowed_topics(view, context, AclOperation.DESCRIBE_CONFIGS, possible),
         validate_only=request.validate_only,

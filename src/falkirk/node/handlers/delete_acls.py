@@ -8,12 +8,15 @@ resource type USER.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_filter import AclFilter
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import SliceBudget
 from falkirk.node.handlers.parts.acl_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import DeleteAclsRequest, DeleteAclsResponse
@@ -21,18 +24,21 @@ from falkirk.protocol.messages.delete_acls_response import DeleteAclsFilterResul
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.security.acl_control import DeletedAcls
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: DeleteAclsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: DeleteAclsRequest) -> WireMessage | InSlices:
     """Delete the entries that the filters match."""
     refused = refusal(view, context, request, AclOperation.ALTER)
     if refused is not None:
         return refused
-    result = view.controller.acls.delete_acls(
+    return InSlices(partial(_delete, view, request))
+
+
+def _delete(view: ControllerView, request: DeleteAclsRequest) -> Slices[ControllerResult[WireMessage]]:
+    result = yield from view.controller.acls.delete_acls(
         [
             AclFilter(
                 resource_type=given.resource_type_filter,
@@ -46,24 +52,29 @@ def handle(
             for given in request.filters
         ]
     )
-    answers = [_answer(deleted) for deleted in result.response]
-    return ControllerResult(result.records, DeleteAclsResponse(filter_results=answers))
+    response, budget = DeleteAclsResponse(), SliceBudget()
+    for deleted in result.response:
+        response.filter_results.append((yield from _answer(deleted, budget)))
+    return ControllerResult(result.records, response)
 
 
-def _answer(deleted: DeletedAcls) -> DeleteAclsFilterResult:
-    matching = [
-        DeleteAclsMatchingAcl(
-            error_message=None,
-            resource_type=acl.resource_type,
-            resource_name=acl.resource_name,
-            pattern_type=acl.pattern_type,
-            principal=acl.principal,
-            host=acl.host,
-            operation=acl.operation,
-            permission_type=acl.permission_type,
+def _answer(deleted: DeletedAcls, budget: SliceBudget) -> Slices[DeleteAclsFilterResult]:
+    matching = []
+    for acl in deleted.acls:
+        matching.append(
+            DeleteAclsMatchingAcl(
+                error_message=None,
+                resource_type=acl.resource_type,
+                resource_name=acl.resource_name,
+                pattern_type=acl.pattern_type,
+                principal=acl.principal,
+                host=acl.host,
+                operation=acl.operation,
+                permission_type=acl.permission_type,
+            )
         )
-        for acl in deleted.acls
-    ]
+        if budget.spend(1):
+            yield
     return DeleteAclsFilterResult(deleted.error.error_code, deleted.error.message, matching)
 
 

@@ -9,12 +9,15 @@ THROTTLING_QUOTA_EXCEEDED; v6 ids.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import (
     TOPIC_AUTHORIZATION_FAILED,
@@ -29,7 +32,11 @@ from falkirk.protocol.messages.delete_topics_response import DeletableTopicResul
 from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from falkirk.metadata.controller.controller import Controller
+    from falkirk.metadata.controller.state.mutation_quota import MutationQuota
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
@@ -38,17 +45,23 @@ _REFUSED_SINCE: Final = 5
 _NOT_AUTHORIZED: Final = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED)
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: DeleteTopicsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: DeleteTopicsRequest) -> WireMessage | InSlices:
     """Delete the topics that the client may delete."""
     controller = view.controller
     if controller.settings.static_configs.get("delete.topic.enable", "true").strip().lower() == "false":
         code = ErrorCode.INVALID_REQUEST if context.api_version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
         return error_response(request, context.api_version, code, "Topic deletion is disabled.")
-    deletion = _Deletion(view, context, controller)
-    deletion.name_topics(request)
-    return deletion.result()
+    quota = view.quotas.mutations(context, strict_since=_REFUSED_SINCE)
+    return InSlices(partial(_delete, view, context, request, quota))
+
+
+def _delete(
+    view: ControllerView, context: RequestContext, request: DeleteTopicsRequest, quota: MutationQuota
+) -> Slices[ControllerResult[WireMessage]]:
+    deletion = _Deletion(view, context, view.controller)
+    yield from deletion.name_topics(request)
+    quota.restart()
+    return deletion.result(quota)
 
 
 class _Deletion:
@@ -64,7 +77,7 @@ class _Deletion:
         self._names: dict[bytes, str] = {}
         self._answers: list[DeletableTopicResult] = []
 
-    def name_topics(self, request: DeleteTopicsRequest) -> None:
+    def name_topics(self, request: DeleteTopicsRequest) -> Slices[None]:
         """Add the topics of the request, given by name or id."""
         names: list[str] = list(request.topic_names)
         ids: list[bytes] = []
@@ -84,15 +97,21 @@ class _Deletion:
             self._answer(name, ZERO_UUID, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         for topic_id in ids_repeated:
             self._answer(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
-        for topic_id in ids_once:
-            self._add_id(topic_id)
-        for name in once:
-            self._add_name(name, frozenset(ids_repeated))
+        yield from self._add_all(ids_once, once, frozenset(ids_repeated))
 
-    def result(self) -> ControllerResult[WireMessage]:
+    def _add_all(self, ids: Iterable[bytes], names: Iterable[str], repeated_ids: frozenset[bytes]) -> Slices[None]:
+        budget = SliceBudget()
+        for topic_id in ids:
+            self._add_id(topic_id)
+            if budget.spend(DECISION_VISITS):
+                yield
+        for name in names:
+            self._add_name(name, repeated_ids)
+            if budget.spend(DECISION_VISITS):
+                yield
+
+    def result(self, quota: MutationQuota) -> ControllerResult[WireMessage]:
         """Delete the remaining topics and return all results."""
-        view = self._view
-        quota = view.quotas.mutations(self._context, strict_since=_REFUSED_SINCE)
         result = self._controller.replication.delete_topics(self._names, quota)
         for topic_id, error in result.response.items():
             self._answer(self._names[topic_id], topic_id, *error)

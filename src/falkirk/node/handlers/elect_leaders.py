@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import ElectLeadersRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: ElectLeadersRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: ElectLeadersRequest) -> WireMessage | InSlices:
     """Elect leaders."""
     refused = refusal(view, context, request, AclOperation.ALTER)
-    return refused or view.controller.replication.elect_leaders(request, context.api_version)
+    return refused or InSlices(lambda: view.controller.replication.elect_leaders(request, context.api_version))
 
 
 ROUTE: Final[Route[ControllerView, ElectLeadersRequest]] = Route(

@@ -7,30 +7,37 @@ Version notes: v1 is the first flexible version.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.node.handlers.parts.config_resources import sort_changes
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from falkirk.protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
 
 if TYPE_CHECKING:
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(
-    view: ControllerView, context: RequestContext, request: IncrementalAlterConfigsRequest
-) -> ControllerResult[WireMessage]:
+def handle(view: ControllerView, context: RequestContext, request: IncrementalAlterConfigsRequest) -> InSlices:
     """Change the configs that the client may alter."""
+    return InSlices(partial(_alter, view, context, request))
+
+
+def _alter(
+    view: ControllerView, context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> Slices[ControllerResult[WireMessage]]:
     accepted, refused = sort_changes(view, context, request.resources)
     changes = {
         resource: {config.name: (config.config_operation, config.value) for config in given.configs}
         for resource, given in accepted.items()
     }
-    result = view.controller.configs.incremental_alter_configs(changes, is_forwarded=context.is_forwarded)
+    result = yield from view.controller.configs.incremental_alter_configs(changes, is_forwarded=context.is_forwarded)
     responses = [
         AlterConfigsResourceResponse(error.error_code, error.message, resource.resource_type, resource.resource_name)
         for resource, error in (refused | result.response).items()

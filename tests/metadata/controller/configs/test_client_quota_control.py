@@ -5,6 +5,7 @@ import math
 import pytest
 from controllers import make_controller, run
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
 
@@ -17,7 +18,7 @@ RATE = "producer_byte_rate"
 
 def alter(controller, *alterations):
     """Change quotas; return the errors and the number of records."""
-    result = controller.client_quotas.alter_client_quotas(alterations)
+    result = exhaust(controller.client_quotas.alter_client_quotas(alterations))
     return run(controller, result), len(result.records)
 
 

@@ -12,6 +12,7 @@ from falkirk.metadata.controller.configs.config_resolution import (
 )
 from falkirk.metadata.controller.configs.configuration_control import APPEND, DELETE, SET, SUBTRACT
 from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -51,7 +52,7 @@ def config(resource, name, value):
 def alter(controller, resource, *operations, **fields):
     """Change configs of one resource; return its error and the records."""
     changes = {resource: {name: (operation, value) for name, operation, value in operations}}
-    result = controller.configs.incremental_alter_configs(changes, **fields)
+    result = exhaust(controller.configs.incremental_alter_configs(changes, **fields))
     return run(controller, result)[resource], [record for record, _ in result.records]
 
 
@@ -133,7 +134,7 @@ def test_one_bad_change_undoes_those_of_its_resource_and_of_no_other():
         FOO: {"retention.ms": (SET, "5"), "segment.ms": (SET, "x")},
         BROKER_1: {"log.cleaner.threads": (SET, "2")},
     }
-    result = controller.configs.incremental_alter_configs(changes)
+    result = exhaust(controller.configs.incremental_alter_configs(changes))
     assert [record for record, _ in result.records] == [config(BROKER_1, "log.cleaner.threads", "2")]
     assert [error.error_code for error in result.response.values()] == [ErrorCode.INVALID_CONFIG, ErrorCode.NONE]
     assert result.is_atomic
@@ -148,10 +149,10 @@ def test_the_configs_that_a_resource_would_have_are_checked_together():
 
 def test_legacy_changes_take_away_what_they_do_not_name():
     controller = controller_with(config(FOO, "retention.ms", "5"), config(FOO, "segment.ms", "7"))
-    result = controller.configs.legacy_alter_configs({FOO: {"retention.ms": "6"}})
+    result = exhaust(controller.configs.legacy_alter_configs({FOO: {"retention.ms": "6"}}))
     assert run(controller, result) == {FOO: NO_ERROR}
     assert configs_of(controller, FOO) == {"retention.ms": "6"}
-    result = controller.configs.legacy_alter_configs({FOO: {}, ConfigResource(TOPIC, "bar"): {}})
+    result = exhaust(controller.configs.legacy_alter_configs({FOO: {}, ConfigResource(TOPIC, "bar"): {}}))
     assert [error.error_code.name for error in result.response.values()] == ["NONE", "UNKNOWN_TOPIC_OR_PARTITION"]
     run(controller, result)
     assert configs_of(controller, FOO) == {}
@@ -160,7 +161,7 @@ def test_legacy_changes_take_away_what_they_do_not_name():
 def test_a_request_that_changes_too_much_changes_nothing():
     controller = controller_with()
     changes = {BROKER_1: {f"key.{number}": (SET, "x") for number in range(10_001)}, FOO: {"retention.ms": (SET, "1")}}
-    result = controller.configs.incremental_alter_configs(changes)
+    result = exhaust(controller.configs.incremental_alter_configs(changes))
     assert result.records == ()
     assert {error.error_code for error in result.response.values()} == {ErrorCode.POLICY_VIOLATION}
 

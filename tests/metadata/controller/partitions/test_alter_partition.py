@@ -3,6 +3,7 @@
 import pytest
 from controllers import Broker, make_controller, run
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AlterPartitionRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.alter_partition_request import BrokerState, PartitionData, TopicData
@@ -45,7 +46,7 @@ def alter(controller, given, version=3):
         given.topics[0].partitions[0].new_isr_with_epochs = []
     else:
         given.topics[0].partitions[0].new_isr = ()
-    response = run(controller, controller.replication.alter_partition(given, version))
+    response = run(controller, exhaust(controller.replication.alter_partition(given, version)))
     return response.error_code or response.topics[0].partitions[0]
 
 
@@ -156,4 +157,4 @@ def test_a_change_that_ends_a_reassignment_may_take_the_leadership_away(version,
 
 def test_changes_of_many_partitions_need_not_take_effect_together():
     controller = controller_with()
-    assert not controller.replication.alter_partition(request([1]), 3).is_atomic
+    assert not exhaust(controller.replication.alter_partition(request([1]), 3)).is_atomic

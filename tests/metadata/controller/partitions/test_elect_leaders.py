@@ -4,6 +4,7 @@ import pytest
 from controllers import Broker, brokers, make_controller, run
 
 from falkirk.metadata.controller.partitions import elect_leaders
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ElectLeadersRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.elect_leaders_request import TopicPartitions
@@ -38,7 +39,7 @@ def elect(controller, election_type, *, version=2, **topics):
     """Return {topic: {partition: error code}}; without topics, all are asked for."""
     named = [TopicPartitions(name, partitions) for name, partitions in topics.items()] or None
     request = ElectLeadersRequest(election_type, named)
-    response = run(controller, controller.replication.elect_leaders(request, version))
+    response = run(controller, exhaust(controller.replication.elect_leaders(request, version)))
     assert response.error_code == 0
     return {
         result.topic: {each.partition_id: each.error_code for each in result.partition_result}
@@ -81,7 +82,7 @@ def test_of_all_partitions_those_with_the_right_leader_are_left_out(controller):
 
 def test_an_unknown_kind_of_election_is_refused_as_a_whole(controller):
     request = ElectLeadersRequest(7, [TopicPartitions("a", (0,))])
-    result = controller.replication.elect_leaders(request, 2)
+    result = exhaust(controller.replication.elect_leaders(request, 2))
     assert not result.records
     assert result.response.error_code == ErrorCode.INVALID_REQUEST
     assert result.response.replica_election_results[0].partition_result[0].error_message == "Unknown election type 7"
@@ -89,7 +90,7 @@ def test_an_unknown_kind_of_election_is_refused_as_a_whole(controller):
 
 def test_more_elections_than_one_batch_holds_are_refused_as_a_whole(controller, monkeypatch):
     monkeypatch.setattr(elect_leaders, "is_too_large", lambda records: len(records) > 1)
-    result = controller.replication.elect_leaders(ElectLeadersRequest(PREFERRED, None), 2)
+    result = exhaust(controller.replication.elect_leaders(ElectLeadersRequest(PREFERRED, None), 2))
     assert not result.records
     assert result.response.error_code == ErrorCode.POLICY_VIOLATION
-    assert not controller.replication.elect_leaders(ElectLeadersRequest(UNCLEAN, None), 2).is_atomic
+    assert not exhaust(controller.replication.elect_leaders(ElectLeadersRequest(UNCLEAN, None), 2)).is_atomic

@@ -3,6 +3,7 @@
 import pytest
 from controllers import Broker, brokers, make_controller, run
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import PartitionRecord, TopicRecord
 from falkirk.protocol.messages.create_partitions_request import CreatePartitionsAssignment, CreatePartitionsTopic
@@ -22,7 +23,9 @@ def add(count, assignments=None, name="t"):
 
 
 def create(controller, *topics, validate_only=False):
-    return run(controller, controller.replication.create_partitions(topics, validate_only=validate_only)).results
+    return run(
+        controller, exhaust(controller.replication.create_partitions(topics, validate_only=validate_only))
+    ).results
 
 
 def test_new_partitions_have_as_many_replicas_as_the_first():

@@ -4,6 +4,7 @@ import pytest
 from controllers import Broker, brokers, make_controller, run
 
 from falkirk.metadata.controller.partitions import partition_reassignments
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -32,7 +33,7 @@ def alter(controller, replicas, *, topic="a", index=0, allow=True):
         allow_replication_factor_change=allow,
         topics=[ReassignableTopic(topic, [ReassignablePartition(index, replicas)])],
     )
-    result = controller.replication.alter_partition_reassignments(request, 1)
+    result = exhaust(controller.replication.alter_partition_reassignments(request, 1))
     assert result.is_atomic
     response = run(controller, result)
     assert (response.error_code, response.error_message) == (0, None)
@@ -147,7 +148,7 @@ def test_a_replica_on_a_fenced_broker_may_be_added_and_waits():
 def test_more_than_one_batch_holds_is_refused_as_a_whole(monkeypatch):
     monkeypatch.setattr(partition_reassignments, "is_too_large", lambda records: len(records) > 0)
     request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic("a", [ReassignablePartition(0, (4,))])])
-    result = controller_with().replication.alter_partition_reassignments(request, 1)
+    result = exhaust(controller_with().replication.alter_partition_reassignments(request, 1))
     assert not result.records
     assert result.response.error_code == ErrorCode.POLICY_VIOLATION
 

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from falkirk.metadata.controller.partitions.replica_placement import ReplicaPlacer, UsableBroker
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 
 
 def place(partitions, replication_factor, brokers, seed=0):
-    return ReplicaPlacer(Random(seed)).place(partitions, replication_factor, brokers)
+    return exhaust(ReplicaPlacer(Random(seed)).place(partitions, replication_factor, brokers))
 
 
 def unfenced(*broker_ids, rack=None):

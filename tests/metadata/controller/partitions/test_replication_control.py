@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -83,7 +84,7 @@ class Cluster:
     def create_topic(self):
         self.topic_count += 1
         topic = CreatableTopic(f"t.{self.topic_count}", self.random.randint(1, 4), self.random.randint(1, 4))
-        result = self.controller.replication.create_topics([topic], describable=set(), validate_only=False)
+        result = exhaust(self.controller.replication.create_topics([topic], describable=set(), validate_only=False))
         if self.random.random() < 0.5 and result.records:
             unclean = ConfigRecord(2, topic.name, "unclean.leader.election.enable", "true")
             minimum = ConfigRecord(2, topic.name, "min.insync.replicas", "2")
@@ -95,7 +96,7 @@ class Cluster:
         topic = self.topic()
         if topic is not None:
             request = CreatePartitionsTopic(topic.name, topic.partition_count + 1, None)
-            self.apply(self.controller.replication.create_partitions([request], validate_only=False))
+            self.apply(exhaust(self.controller.replication.create_partitions([request], validate_only=False)))
 
     def delete_topic(self):
         topic = self.topic()
@@ -145,7 +146,7 @@ class Cluster:
             request = AlterPartitionRequest(
                 partition.leader, epoch, [TopicData(topic_id=topic.topic_id, partitions=[requested])]
             )
-            self.apply(self.controller.replication.alter_partition(request, 3))
+            self.apply(exhaust(self.controller.replication.alter_partition(request, 3)))
 
     def reassign(self):
         topic, number, partition = self.partition()
@@ -154,14 +155,14 @@ class Cluster:
             replicas = None if self.random.random() < 0.3 else target
             reassignable = ReassignableTopic(topic.name, [ReassignablePartition(number, replicas)])
             request = AlterPartitionReassignmentsRequest(topics=[reassignable])
-            self.apply(self.controller.replication.alter_partition_reassignments(request, 1))
+            self.apply(exhaust(self.controller.replication.alter_partition_reassignments(request, 1)))
 
     def elect(self):
         topic, number, _ = self.partition()
         if topic is not None:
             named = self.random.choice([None, [TopicPartitions(topic.name, (number,))]])
             request = ElectLeadersRequest(self.random.randint(0, 1), named)
-            self.apply(self.controller.replication.elect_leaders(request, 2))
+            self.apply(exhaust(self.controller.replication.elect_leaders(request, 2)))
 
     def wait(self):
         self.now_ms += 301_000

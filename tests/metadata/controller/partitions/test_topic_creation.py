@@ -4,6 +4,7 @@ import pytest
 from controllers import Broker, brokers, directory, make_controller, run
 
 from falkirk.metadata.image.partition import MIGRATING, UNASSIGNED
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConfigRecord, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.create_topics_request import (
@@ -26,7 +27,9 @@ def topic(name="t", partitions=1, factor=1, *, assignments=(), configs=()):
 
 
 def create(controller, *topics, describable=(), validate_only=False):
-    result = controller.replication.create_topics(topics, describable=set(describable), validate_only=validate_only)
+    result = exhaust(
+        controller.replication.create_topics(topics, describable=set(describable), validate_only=validate_only)
+    )
     return run(controller, result).topics
 
 
@@ -113,7 +116,7 @@ def test_a_broker_with_one_directory_has_the_replica_there(level, expected):
 def test_records_come_topic_first_then_configs_then_partitions_in_one_atomic_batch():
     controller = make_controller(brokers=THREE)
     given = topic(partitions=2, configs=[("retention.ms", "1000")])
-    result = controller.replication.create_topics([given], describable={"t"}, validate_only=False)
+    result = exhaust(controller.replication.create_topics([given], describable={"t"}, validate_only=False))
     assert [type(record) for record, _ in result.records] == [
         TopicRecord, ConfigRecord, PartitionRecord, PartitionRecord,
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from falkirk.metadata.acls.acl_filter import AclFilter
 from falkirk.metadata.acls.acl_types import AclOperation, AclPermissionType, PatternType, ResourceType
 from falkirk.metadata.image.acls import Acl
+from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
@@ -28,13 +29,13 @@ def acl(**fields):
 
 def create(controller, *acls):
     """Create entries; return the errors and the number of records."""
-    result = controller.acls.create_acls(acls)
+    result = exhaust(controller.acls.create_acls(acls))
     assert all(isinstance(record, AccessControlEntryRecord) for record, _ in result.records)
     return run(controller, result), len(result.records)
 
 
 def delete(controller, *filters):
-    result = controller.acls.delete_acls(filters)
+    result = exhaust(controller.acls.delete_acls(filters))
     return run(controller, result), [record for record, _ in result.records]
 
 

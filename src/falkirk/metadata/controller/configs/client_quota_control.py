@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.configs.configuration_control import RECORDS_PER_REQUEST_MAX
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.record_key import QuotaEntity
 
 USER: Final = "user"
@@ -51,7 +53,7 @@ class ClientQuotaControl:
 
     def alter_client_quotas(
         self, alterations: Sequence[tuple[QuotaEntity, Sequence[tuple[str, float | None]]]]
-    ) -> ControllerResult[dict[QuotaEntity, ApiError]]:
+    ) -> Slices[ControllerResult[dict[QuotaEntity, ApiError]]]:
         """Set quotas, or take them away where the value is None. All of an entity are changed or none.
 
         Differs from Kafka: of an entity that stands twice in the request nothing is changed; Kafka refuses it too, but
@@ -60,7 +62,10 @@ class ClientQuotaControl:
         times = Counter(entity for entity, _ in alterations)
         records: list[VersionedRecord] = []
         errors: dict[QuotaEntity, ApiError] = {}
+        budget = SliceBudget()
         for entity, changes in alterations:
+            if budget.spend(DECISION_VISITS * len(changes)):
+                yield
             if times[entity] > 1:
                 errors[entity] = _refused(f"The request has the entity {_text(entity)} twice.")
                 continue

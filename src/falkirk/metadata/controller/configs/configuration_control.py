@@ -11,6 +11,7 @@ from falkirk.metadata.controller.configs.config_resolution import CLUSTER_DEFAUL
 from falkirk.metadata.controller.configs.config_validation import configs_error
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.configs import BROKER, TOPIC, ConfigResource
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.levels.feature_scrubbing import keep_leaders
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.settings import ControllerSettings
+    from falkirk.metadata.image.slices import Slices
     from falkirk.versions.configs.definition import Definition
 
 # Operations of an incremental change, by the numbers of IncrementalAlterConfigs.
@@ -94,11 +96,14 @@ class ConfigurationControl:
 
     # --- Changes
 
-    def incremental_alter_configs(self, changes: Changes, *, is_forwarded: bool = False) -> AlterConfigsResult:
+    def incremental_alter_configs(self, changes: Changes, *, is_forwarded: bool = False) -> Slices[AlterConfigsResult]:
         """Change single configs. All changes of a resource are made or none; each resource has an answer of its own."""
         records: list[VersionedRecord] = []
         errors: dict[ConfigResource, ApiError] = {}
+        budget = SliceBudget()
         for resource, operations in changes.items():
+            if budget.spend(DECISION_VISITS * (1 + len(operations))):
+                yield
             changed, error = self._altered(resource, operations, is_forwarded=is_forwarded)
             errors[resource] = self._missing_resource_error(resource) if not error.is_failure else error
             if not errors[resource].is_failure:
@@ -107,11 +112,14 @@ class ConfigurationControl:
 
     def legacy_alter_configs(
         self, configs: Mapping[ConfigResource, Mapping[str, str | None]], *, is_forwarded: bool = False
-    ) -> AlterConfigsResult:
+    ) -> Slices[AlterConfigsResult]:
         """Replace all configs of the resources (AlterConfigs)."""
         records: list[VersionedRecord] = []
         errors: dict[ConfigResource, ApiError] = {}
+        budget = SliceBudget()
         for resource, given in configs.items():
+            if budget.spend(DECISION_VISITS * (1 + len(given))):
+                yield
             operations: dict[str, tuple[int, str | None]] = {name: (SET, value) for name, value in given.items()}
             operations |= {name: (DELETE, None) for name in self._current(resource) if name not in given}
             changed, error = self._altered(resource, operations, is_forwarded=is_forwarded)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.partition import NO_LEADER_CHANGE, RECOVERED, RECOVERING
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AlterPartitionResponse, PartitionChangeRecord
 from falkirk.protocol.messages.alter_partition_response import PartitionData, TopicData
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import AlterPartitionRequest
@@ -34,29 +36,35 @@ class IsrChange:
         self._decision = ReplicationDecision(state, configs)
         self._records: list[VersionedRecord] = []
 
-    def alter(self) -> ControllerResult[AlterPartitionResponse]:
+    def alter(self) -> Slices[ControllerResult[AlterPartitionResponse]]:
         """Decide on all partitions; their changes need not take effect together."""
         request = self._request
         broker = self._image.cluster.brokers.get(request.broker_id)
         if broker is None or broker.broker_epoch != request.broker_epoch:
             return ControllerResult((), AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
-        response = AlterPartitionResponse(topics=[self._topic(topic) for topic in request.topics])
+        budget = SliceBudget()
+        response = AlterPartitionResponse()
+        for topic in request.topics:
+            response.topics.append((yield from self._topic(topic, budget)))
         return ControllerResult(tuple(self._records), response, is_atomic=False)
 
     @property
     def _has_topic_ids(self) -> bool:
         return self._api_version > 1
 
-    def _topic(self, requested: RequestedTopic) -> TopicData:
+    def _topic(self, requested: RequestedTopic, budget: SliceBudget) -> Slices[TopicData]:
         topics = self._image.topics
         if self._has_topic_ids:
             topic, error = topics.topic_by_id(requested.topic_id), ErrorCode.UNKNOWN_TOPIC_ID
         else:
             topic, error = topics.topic(requested.topic_name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        partitions = [
-            PartitionData(partition.partition_index, error) if topic is None else self._partition(topic, partition)
-            for partition in requested.partitions
-        ]
+        partitions = []
+        for partition in requested.partitions:
+            partitions.append(
+                PartitionData(partition.partition_index, error) if topic is None else self._partition(topic, partition)
+            )
+            if budget.spend(2 * DECISION_VISITS):
+                yield
         return TopicData(requested.topic_name, requested.topic_id, partitions)
 
     def _partition(self, topic: Topic, requested: RequestedPartition) -> PartitionData:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.partition_set import PartitionKey
     from falkirk.metadata.records.batch import VersionedRecord
 
-PARTITIONS_PER_SLICE: Final = 500
+PARTITIONS_PER_SLICE: Final = 250
 """Deciding, encoding and replaying the changes of so many takes about ten milliseconds."""
 _ANY_BROKER: Final = -2
 

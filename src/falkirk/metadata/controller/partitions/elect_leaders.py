@@ -9,6 +9,7 @@ from falkirk.metadata.controller.partitions.replication_decision import Replicat
 from falkirk.metadata.controller.state.operation_limit import BATCH_TOO_LARGE, is_too_large
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.partition import NO_LEADER
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -18,6 +19,7 @@ from falkirk.protocol.messages.elect_leaders_response import PartitionResult, Re
 if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import ElectLeadersRequest
     from falkirk.protocol.schema import WireMessage
@@ -38,7 +40,7 @@ class LeaderElection:
         self._decision = ReplicationDecision(state, configs)
         self._records: list[VersionedRecord] = []
 
-    def elect(self) -> ControllerResult[WireMessage]:
+    def elect(self) -> Slices[ControllerResult[WireMessage]]:
         """Elect leaders; the changes need not take effect together.
 
         Differs from Kafka: of all partitions (null), topics without a result are left out.
@@ -47,9 +49,13 @@ class LeaderElection:
         if election is None:
             message = f"Unknown election type {self._request.election_type}"
             return self._refused(ApiError(ErrorCode.INVALID_REQUEST, message))
-        results = []
+        results, budget = [], SliceBudget()
         for name, partitions in self._named(election):
-            elected = [self._result(name, partition, election) for partition in partitions]
+            elected = []
+            for partition in partitions:
+                elected.append(self._result(name, partition, election))
+                if budget.spend(2 * DECISION_VISITS):
+                    yield
             results.append(ReplicaElectionResult(name, elected))
             if is_too_large(self._records):
                 return self._refused(BATCH_TOO_LARGE)

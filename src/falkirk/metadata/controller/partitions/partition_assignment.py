@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.partition import Partition
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
+from falkirk.metadata.records.batch import VersionedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
     from falkirk.metadata.image.cluster import ClusterImage
+    from falkirk.metadata.image.slices import Slices
 
 
 def reason_unassignable(
@@ -35,6 +38,31 @@ def reason_unassignable(
             f"consistent with previous partitions, which have {replication_factor} replica(s)."
         )
     return None
+
+
+def placed_partitions(placed: Sequence[tuple[int, ...]], decision: ReplicationDecision) -> Slices[Sequence[Partition]]:
+    """Return the partitions of placed replicas; an unfenced broker is among those of each, so no ISR is empty."""
+    partitions, budget = [], SliceBudget()
+    for replicas in placed:
+        partitions.append(new_partition(replicas, decision.active(replicas), decision))
+        if budget.spend(DECISION_VISITS):
+            yield
+    return partitions
+
+
+def partition_records(
+    topic_id: bytes, first_id: int, partitions: Sequence[Partition], decision: ReplicationDecision
+) -> Slices[Sequence[VersionedRecord]]:
+    """Return the records of new partitions with rising numbers."""
+    records, budget = [], SliceBudget()
+    for partition_id, partition in enumerate(partitions, first_id):
+        record, version = partition.to_record(
+            topic_id, partition_id, decision.metadata_version, elr_enabled=decision.elr_enabled
+        )
+        records.append(VersionedRecord(record, version))
+        if budget.spend(DECISION_VISITS):
+            yield
+    return records
 
 
 def new_partition(replicas: tuple[int, ...], isr: tuple[int, ...], decision: ReplicationDecision) -> Partition:

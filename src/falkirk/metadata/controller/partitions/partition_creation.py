@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.controller.partitions.partition_assignment import new_partition, reason_unassignable
+from falkirk.metadata.controller.partitions.partition_assignment import (
+    new_partition,
+    partition_records,
+    placed_partitions,
+    reason_unassignable,
+)
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.operation_limit import (
     BATCH_TOO_LARGE,
@@ -13,7 +18,7 @@ from falkirk.metadata.controller.state.operation_limit import (
     is_too_large,
 )
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreatePartitionsResponse
@@ -27,7 +32,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.topic import Topic
+    from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages.create_partitions_request import CreatePartitionsAssignment, CreatePartitionsTopic
 
 
@@ -45,12 +51,16 @@ class PartitionCreation:
 
     def create(
         self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool
-    ) -> ControllerResult[CreatePartitionsResponse]:
+    ) -> Slices[ControllerResult[CreatePartitionsResponse]]:
         """Decide on topics whose names differ, in one atomic batch."""
         if sum(self._additional(topic) for topic in topics) > PARTITIONS_MAX:
             errors = [TOO_MANY_PARTITIONS] * len(topics)
         else:
-            errors = [self._add(topic) for topic in topics]
+            errors, budget = [], SliceBudget()
+            for topic in topics:
+                errors.append((yield from self._add(topic)))
+                if budget.spend(DECISION_VISITS):
+                    yield
             if is_too_large(self._records):
                 self._records.clear()
                 errors = [BATCH_TOO_LARGE] * len(topics)
@@ -65,7 +75,7 @@ class PartitionCreation:
         topic = self._state.image.topics.topic(request.name)
         return 0 if topic is None else max(request.count - topic.partition_count, 0)
 
-    def _add(self, request: CreatePartitionsTopic) -> ApiError:
+    def _add(self, request: CreatePartitionsTopic) -> Slices[ApiError]:
         topic = self._state.image.topics.topic(request.name)
         if topic is None:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
@@ -78,20 +88,21 @@ class PartitionCreation:
             return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
         factor = len(first.replicas)
         if request.assignments is not None:
-            partitions = self._assigned(request.assignments, topic.partition_count, factor)
+            partitions = yield from self._assigned(request.assignments, topic.partition_count, factor)
         else:
-            partitions = self._placed(request.count - topic.partition_count, factor)
+            partitions = yield from self._placed(request.count - topic.partition_count, factor)
         if isinstance(partitions, ApiError):
             return partitions
         error = self._quota.accept(len(partitions))
         if not error.is_failure:
-            self._append(topic, partitions)
+            first_id = topic.partition_count
+            self._records += yield from partition_records(topic.topic_id, first_id, partitions, self._decision)
         return error
 
     def _assigned(
         self, assignments: Sequence[CreatePartitionsAssignment], start: int, factor: int
-    ) -> list[Partition] | ApiError:
-        partitions = []
+    ) -> Slices[Sequence[Partition] | ApiError]:
+        partitions, budget = [], SliceBudget()
         for partition_id, assignment in enumerate(assignments, start):
             replicas = tuple(assignment.broker_ids)
             problem = reason_unassignable(replicas, self._state.image.cluster, factor)
@@ -104,22 +115,16 @@ class PartitionCreation:
             if problem is not None:
                 return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
             partitions.append(new_partition(replicas, isr, self._decision))
+            if budget.spend(DECISION_VISITS):
+                yield
         return partitions
 
-    def _placed(self, count: int, factor: int) -> list[Partition] | ApiError:
+    def _placed(self, count: int, factor: int) -> Slices[Sequence[Partition] | ApiError]:
         decision = self._decision
-        placed = self._placer.place(count, factor, decision.usable_brokers())
+        placed = yield from self._placer.place(count, factor, decision.usable_brokers())
         if isinstance(placed, ApiError):
             return placed
-        return [new_partition(replicas, decision.active(replicas), decision) for replicas in placed]
-
-    def _append(self, topic: Topic, partitions: Sequence[Partition]) -> None:
-        decision = self._decision
-        for partition_id, partition in enumerate(partitions, topic.partition_count):
-            record, version = partition.to_record(
-                topic.topic_id, partition_id, decision.metadata_version, elr_enabled=decision.elr_enabled
-            )
-            self._records.append(VersionedRecord(record, version))
+        return (yield from placed_partitions(placed, decision))
 
 
 def _count_error(request: CreatePartitionsTopic, count: int) -> ApiError:

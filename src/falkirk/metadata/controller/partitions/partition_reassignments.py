@@ -10,6 +10,7 @@ from falkirk.metadata.controller.partitions.partition_reassignment import Cancel
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.operation_limit import BATCH_TOO_LARGE, is_too_large
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import AlterPartitionReassignmentsRequest
@@ -57,12 +59,16 @@ class PartitionReassignments:
         self._decision = ReplicationDecision(state, configs)
         self._records: list[VersionedRecord] = []
 
-    def alter(self) -> ControllerResult[WireMessage]:
+    def alter(self) -> Slices[ControllerResult[WireMessage]]:
         """Decide on all partitions, in one atomic batch."""
         request = self._request
-        responses = []
+        responses, budget = [], SliceBudget()
         for topic in request.topics:
-            results = [self._result(topic.name, partition) for partition in topic.partitions]
+            results = []
+            for partition in topic.partitions:
+                results.append(self._result(topic.name, partition))
+                if budget.spend(2 * DECISION_VISITS):
+                    yield
             responses.append(ReassignableTopicResponse(topic.name, results))
             if is_too_large(self._records):
                 refused = error_response(request, self._api_version, *BATCH_TOO_LARGE)

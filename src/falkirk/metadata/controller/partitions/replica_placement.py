@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.chance import Chance
 
 
@@ -35,7 +37,7 @@ class ReplicaPlacer:
 
     def place(
         self, partitions: int, replication_factor: int, brokers: Sequence[UsableBroker]
-    ) -> list[tuple[int, ...]] | ApiError:
+    ) -> Slices[list[tuple[int, ...]] | ApiError]:
         """Return the replicas of each partition, the preferred leader first; it is never a fenced broker.
 
         The error is INVALID_REPLICATION_FACTOR: no positive number, more than there are brokers, or all are fenced.
@@ -43,8 +45,13 @@ class ReplicaPlacer:
         problem = _problem(replication_factor, brokers)
         if problem is not None:
             return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)
-        racks = _Racks(self._random, brokers)
-        return [racks.place(replication_factor) for _ in range(partitions)]
+        racks, budget = _Racks(self._random, brokers), SliceBudget()
+        placed = []
+        for _ in range(partitions):
+            placed.append(racks.place(replication_factor))
+            if budget.spend(DECISION_VISITS):
+                yield
+        return placed
 
 
 def _problem(replication_factor: int, brokers: Sequence[UsableBroker]) -> str | None:

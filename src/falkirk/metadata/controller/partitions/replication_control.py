@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.settings import ControllerSettings
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.metadata.requests.api_error import ApiError
     from falkirk.protocol.chance import Chance
@@ -74,7 +75,8 @@ class ReplicationControl:
         """Return when `due` has work next, as Controller.next_due_ms."""
         return 0 if self._sweeps.is_due else self._balance.next_due_ms
 
-    # Requests. Who may make them is for the handlers to say.
+    # Requests. Who may make them is for the handlers to say. Those that may change many partitions are decided in
+    # slices.
 
     def create_topics(
         self,
@@ -83,7 +85,7 @@ class ReplicationControl:
         describable: AbstractSet[str],
         validate_only: bool,
         quota: MutationQuota = UNLIMITED,
-    ) -> ControllerResult[CreateTopicsResponse]:
+    ) -> Slices[ControllerResult[CreateTopicsResponse]]:
         """Create topics, whose names must differ; `describable`: those whose configs may be told."""
         creation = TopicCreation(self._state, self._settings, self._configs, self._placer, self._random, quota=quota)
         return creation.create(topics, describable=describable, validate_only=validate_only)
@@ -96,24 +98,24 @@ class ReplicationControl:
 
     def create_partitions(
         self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool, quota: MutationQuota = UNLIMITED
-    ) -> ControllerResult[CreatePartitionsResponse]:
+    ) -> Slices[ControllerResult[CreatePartitionsResponse]]:
         """Add partitions to topics, whose names must differ."""
         creation = PartitionCreation(self._state, self._configs, self._placer, quota)
         return creation.create(topics, validate_only=validate_only)
 
     def alter_partition(
         self, request: AlterPartitionRequest, api_version: int
-    ) -> ControllerResult[AlterPartitionResponse]:
+    ) -> Slices[ControllerResult[AlterPartitionResponse]]:
         """Change ISRs as leaders ask for it."""
         return IsrChange(self._state, self._configs, request, api_version).alter()
 
-    def elect_leaders(self, request: ElectLeadersRequest, api_version: int) -> ControllerResult[WireMessage]:
+    def elect_leaders(self, request: ElectLeadersRequest, api_version: int) -> Slices[ControllerResult[WireMessage]]:
         """Elect leaders as an operator asks for it."""
         return LeaderElection(self._state, self._configs, request, api_version).elect()
 
     def alter_partition_reassignments(
         self, request: AlterPartitionReassignmentsRequest, api_version: int
-    ) -> ControllerResult[WireMessage]:
+    ) -> Slices[ControllerResult[WireMessage]]:
         """Start and call off reassignments."""
         return PartitionReassignments(self._state, self._configs, request, api_version).alter()
 

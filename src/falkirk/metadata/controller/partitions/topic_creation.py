@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.partitions.partition_assignment import new_partition, reason_unassignable
+from falkirk.metadata.controller.partitions.partition_assignment import (
+    new_partition,
+    partition_records,
+    placed_partitions,
+    reason_unassignable,
+)
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.operation_limit import (
     BATCH_TOO_LARGE,
@@ -14,6 +19,7 @@ from falkirk.metadata.controller.state.operation_limit import (
 )
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
@@ -31,8 +37,12 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic
+
+# What a topic itself counts as: its answer has all its configs.
+TOPIC_VISITS: Final = 20
 
 
 class TopicCreation:
@@ -59,16 +69,19 @@ class TopicCreation:
 
     def create(
         self, topics: Sequence[CreatableTopic], *, describable: AbstractSet[str], validate_only: bool
-    ) -> ControllerResult[CreateTopicsResponse]:
+    ) -> Slices[ControllerResult[CreateTopicsResponse]]:
         """Decide on topics whose names differ, in one atomic batch.
 
         `describable`: names of topics whose configs may be told.
         """
-        error = NO_ERROR
+        error, results, budget = NO_ERROR, [], SliceBudget()
         if self._partition_count(topics) > PARTITIONS_MAX:
             error = TOO_MANY_PARTITIONS
         else:
-            results = [self._create(topic, is_describable=topic.name in describable) for topic in topics]
+            for topic in topics:
+                results.append((yield from self._create(topic, is_describable=topic.name in describable)))
+                if budget.spend(TOPIC_VISITS):
+                    yield
             if is_too_large(self._records):
                 error = BATCH_TOO_LARGE
         if error.is_failure:
@@ -83,14 +96,14 @@ class TopicCreation:
             for topic in topics
         )
 
-    def _create(self, topic: CreatableTopic, *, is_describable: bool) -> CreatableTopicResult:
+    def _create(self, topic: CreatableTopic, *, is_describable: bool) -> Slices[CreatableTopicResult]:
         error = self._name_error(topic.name)
         if error.is_failure:
             return _failed(topic.name, error)
         config_records, error = self._config_records(topic)
         if error.is_failure:
             return _failed(topic.name, error)
-        partitions = self._assigned(topic.assignments, topic) if topic.assignments else self._placed(topic)
+        partitions = yield from self._assigned(topic.assignments, topic) if topic.assignments else self._placed(topic)
         if isinstance(partitions, ApiError):
             return _failed(topic.name, partitions)
         error = self._quota.accept(len(partitions))
@@ -99,12 +112,7 @@ class TopicCreation:
         topic_id = random_uuid(self._random)
         self._records.append(VersionedRecord(TopicRecord(topic.name, topic_id), 0))
         self._records += config_records
-        decision = self._decision
-        for partition_id, partition in enumerate(partitions):
-            record, version = partition.to_record(
-                topic_id, partition_id, decision.metadata_version, elr_enabled=decision.elr_enabled
-            )
-            self._records.append(VersionedRecord(record, version))
+        self._records += yield from partition_records(topic_id, 0, partitions, self._decision)
         return self._created(topic, topic_id, partitions, is_describable=is_describable)
 
     def _name_error(self, name: str) -> ApiError:
@@ -132,13 +140,14 @@ class TopicCreation:
 
     def _assigned(
         self, assignments: Sequence[CreatableReplicaAssignment], topic: CreatableTopic
-    ) -> list[Partition] | ApiError:
+    ) -> Slices[Sequence[Partition] | ApiError]:
         """Return the partitions as the client assigned them."""
         for name, value in (("replication factor", topic.replication_factor), ("numPartitions", topic.num_partitions)):
             if value != -1:
                 message = f"A manual partition assignment was specified, but {name} was not set to -1."
                 return ApiError(ErrorCode.INVALID_REQUEST, message)
         by_id: dict[int, Partition] = {}
+        budget = SliceBudget()
         replication_factor = None
         for assignment in assignments:
             index, replicas = assignment.partition_index, tuple(assignment.broker_ids)
@@ -156,12 +165,14 @@ class TopicCreation:
                 return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
             replication_factor = len(replicas)
             by_id[index] = new_partition(replicas, isr, self._decision)
+            if budget.spend(DECISION_VISITS):
+                yield
         if set(by_id) != set(range(len(by_id))):
             message = "partitions should be a consecutive 0-based integer sequence"
             return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         return [by_id[index] for index in range(len(by_id))]
 
-    def _placed(self, topic: CreatableTopic) -> list[Partition] | ApiError:
+    def _placed(self, topic: CreatableTopic) -> Slices[Sequence[Partition] | ApiError]:
         """Return the partitions as the placer assigns them to brokers."""
         settings, decision = self._settings, self._decision
         count, factor = topic.num_partitions, topic.replication_factor
@@ -173,12 +184,11 @@ class TopicCreation:
             return ApiError(ErrorCode.INVALID_PARTITIONS, message)
         factor = settings.default_replication_factor if factor == -1 else factor
         count = settings.num_partitions if count == -1 else count
-        placed = self._placer.place(count, factor, decision.usable_brokers())
+        placed = yield from self._placer.place(count, factor, decision.usable_brokers())
         if isinstance(placed, ApiError):
             message = f"Unable to replicate the partition {factor} time(s): {placed.message}"
             return ApiError(placed.error_code, message)
-        # The placer lets an unfenced broker lead, so no ISR is empty.
-        return [new_partition(replicas, decision.active(replicas), decision) for replicas in placed]
+        return (yield from placed_partitions(placed, decision))
 
     def _created(
         self, topic: CreatableTopic, topic_id: bytes, partitions: Sequence[Partition], *, is_describable: bool

@@ -16,6 +16,7 @@ from falkirk.metadata.acls.acl_types import (
 )
 from falkirk.metadata.controller.configs.configuration_control import RECORDS_PER_REQUEST_MAX
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.acls import Acl
+    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.chance import Chance
 
 
@@ -61,12 +63,15 @@ class AclControl:
         producer_ids = settings.release.apis[_INIT_PRODUCER_ID].versions
         self._knows_two_phase_commit = producer_ids is not None and _TWO_PHASE_COMMIT_SINCE in producer_ids
 
-    def create_acls(self, acls: Sequence[Acl]) -> ControllerResult[list[ApiError]]:
+    def create_acls(self, acls: Sequence[Acl]) -> Slices[ControllerResult[list[ApiError]]]:
         """Create entries; those that are there already, or stand twice in the request, are no error."""
         records: list[VersionedRecord] = []
         errors: list[ApiError] = []
         created: set[Acl] = set()
+        budget = SliceBudget()
         for acl in acls:
+            if budget.spend(DECISION_VISITS):
+                yield
             error = self._acl_error(acl)
             errors.append(error)
             if error.is_failure or acl in created or acl in self._state.existing_acls:
@@ -77,17 +82,23 @@ class AclControl:
             return ControllerResult((), [_TOO_MANY] * len(errors))
         return ControllerResult(tuple(records), errors)
 
-    def delete_acls(self, filters: Sequence[AclFilter]) -> ControllerResult[list[DeletedAcls]]:
+    def delete_acls(self, filters: Sequence[AclFilter]) -> Slices[ControllerResult[list[DeletedAcls]]]:
         """Delete what filters match. An entry that several match is in the answer to each and deleted once."""
         records: dict[bytes, VersionedRecord] = {}
         results: list[DeletedAcls] = []
+        budget = SliceBudget()
         acls = sorted(self._state.image.acls.acls.items(), key=lambda item: item[0])
         for acl_filter in filters:
             if acl_filter.is_unknown:
                 reason = "The filter asks for something that this release does not know."
                 results.append(DeletedAcls(error=ApiError(ErrorCode.INVALID_REQUEST, reason)))
                 continue
-            matching = [(acl_id, acl) for acl_id, acl in acls if acl_filter.matches(acl)]
+            matching = []
+            for acl_id, acl in acls:
+                if acl_filter.matches(acl):
+                    matching.append((acl_id, acl))
+                if budget.spend(1):
+                    yield
             if len(records) + sum(acl_id not in records for acl_id, _ in matching) > RECORDS_PER_REQUEST_MAX:
                 results.append(DeletedAcls(error=_TOO_MANY))
                 continue

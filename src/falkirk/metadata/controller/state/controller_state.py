@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
-from falkirk.metadata.levels.lowering import replay
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
+from falkirk.metadata.levels.lowering import replay_slices
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
 from falkirk.versions.metadata_version import MetadataVersion
 
@@ -18,14 +20,23 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.existing_acls import ExistingAcls
     from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.controller.state.topic_names import CollidingNames
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
 
 
 _TRANSACTION_MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 
 
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What records make of the state with `delta.image`; it holds for that state alone."""
+
+    delta: MetadataDelta
+    indexes: ControllerIndexes
+
+
 class ControllerState:
-    """The image at the log's end and indexes of it. Managers read it; only `replay` changes it.
+    """The image at the log's end and indexes of it. Managers read it; only `replay` and `apply` change it.
 
     A controller that loses its leadership throws it away: what it had appended may never be committed.
     """
@@ -73,7 +84,14 @@ class ControllerState:
         The cost is that of the change; `prepared` has most of it done already. The state is not cleared and reloaded as
         in KIP-1155: image and indexes become equal to those of a controller that loads the snapshot at the lower level.
         """
-        delta = MetadataDelta(self.image)
+        replayed = exhaust(self.replay_slices(records, prepared=prepared))
+        self.apply(replayed, end_offset=end_offset, epoch=epoch, now_ms=now_ms)
+
+    def replay_slices(
+        self, records: Sequence[VersionedRecord], *, prepared: PreparedLowering | None = None
+    ) -> Slices[Replayed]:
+        """Replay records in slices of bounded size; the state stays as it is until `apply`."""
+        delta, budget = MetadataDelta(self.image), SliceBudget()
         if prepared is not None and prepared.topics is not self.image.topics:
             prepared = None
         for record, _version in records:
@@ -82,12 +100,20 @@ class ControllerState:
             if isinstance(record, _TRANSACTION_MARKERS):
                 continue
             if prepared is None:
-                replay(delta, record)
+                yield from replay_slices(delta, record)
+                if budget.spend(DECISION_VISITS):
+                    yield
             else:
                 prepared.replay(delta, record)
         if prepared is None:
-            self.indexes = self.indexes.changed_by(delta)
+            indexes = yield from self.indexes.changed_in_slices((delta,))
         else:
             prepared.replay_topics(delta)
-            self.indexes = self.indexes._replace(partitions=prepared.partitions)
-        self.image = delta.apply(Provenance(end_offset, epoch, now_ms))
+            indexes = self.indexes._replace(partitions=prepared.partitions)
+        return Replayed(delta, indexes)
+
+    def apply(self, replayed: Replayed, *, end_offset: int, epoch: int, now_ms: int) -> None:
+        """Make what was replayed the state; the records must have been appended at its end."""
+        assert replayed.delta.image is self.image, "the state has changed meanwhile"
+        self.indexes = replayed.indexes
+        self.image = replayed.delta.apply(Provenance(end_offset, epoch, now_ms))

@@ -53,6 +53,13 @@ class MutationQuota:
         self._bucket = bucket
         self._is_strict = is_strict
         self._now_ms = now_ms
+        self._accepted = 0
+
+    def restart(self) -> None:
+        """Drop what was counted: the request is decided on anew."""
+        if self._bucket is not None:
+            self._bucket.remove(-self._accepted, self._now_ms)
+        self._accepted = self.throttle_ms = 0
 
     def accept(self, partition_count: int) -> ApiError:
         """Count the partitions that are created or deleted; THROTTLING_QUOTA_EXCEEDED if that has to wait."""
@@ -63,6 +70,7 @@ class MutationQuota:
             self.throttle_ms = debt_ms
             return _EXCEEDED
         bucket.remove(partition_count, self._now_ms)
+        self._accepted += partition_count
         if not self._is_strict:
             self.throttle_ms = bucket.debt_ms(self._now_ms)
         return NO_ERROR

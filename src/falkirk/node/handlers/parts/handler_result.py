@@ -10,6 +10,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.result import ControllerResult
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.connection import RequestReceived
     from falkirk.protocol.schema import WireMessage
@@ -38,6 +39,17 @@ class InPieces:
 @dataclass(frozen=True, slots=True)
 class AskRaft:
     """The replica of the metadata log answers this request, at once or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class InSlices:
+    """A decision of the controller that may take many steps.
+
+    `decide` makes the generator whose result is the decision, or a response if nothing is to be decided; it is called
+    once more if the controller's state changes meanwhile.
+    """
+
+    decide: Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,7 @@ HandlerResult = Union[
     "ControllerResult[WireMessage]",
     EncodedResponse,
     AskRaft,
+    InSlices,
     AnswerLater,
     NoAnswer,
     Unwrapped,
