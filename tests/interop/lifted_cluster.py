@@ -100,13 +100,14 @@ def under_load(
     dynamic: bool = True,
     hooks: Sequence[str] = (),
     commands: Mapping[str, str] = NO_COMMANDS,
+    older: str = "3.9.1",
     security: ControllerSecurity | None = None,
     made: KafkaCluster | None = None,
     **fields: object,
 ) -> Iterator[Lifted]:
     """A running cluster with clients that produce and consume; at the end they have lost nothing.
 
-    `hooks`: those that stop and start the nodes; `commands`: of other hooks.
+    `hooks`: those that stop and start the nodes; `commands`: of other hooks; `older`: what they roll to.
     With `security` the lift meets the brokers at their SCRAM listener.
     `made`: a cluster that runs already; `fields`: more of the file.
     """
@@ -134,7 +135,7 @@ def under_load(
     brokers = sum(BROKER in each for each in roles.values())
     try:
         with (
-            NodeHooks(cluster) as node_hooks,
+            NodeHooks(cluster, older=older) as node_hooks,
             client_loads(LIBRARIES, cluster.bootstrap_servers, tmp_path, replication_factor=brokers) as loads,
         ):
             file = tmp_path / "lift.yaml"

@@ -21,24 +21,27 @@ def done_steps(lifted: Lifted) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("roles", "dynamic"),
+    ("roles", "dynamic", "older"),
     [
-        pytest.param(ONE, False, id="one"),
-        pytest.param(THREE, False, id="static", marks=pytest.mark.full),
-        pytest.param(THREE, True, id="dynamic", marks=pytest.mark.full),
+        pytest.param(ONE, False, "3.9.1", id="one"),
+        pytest.param(THREE, False, "3.9.1", id="static", marks=pytest.mark.full),
+        pytest.param(THREE, True, "3.9.1", id="dynamic", marks=pytest.mark.full),
+        # Below 3.9 voters must be static.
+        pytest.param(THREE, False, "3.7.2", id="oldest", marks=pytest.mark.full),
     ],
 )
 def test_a_cluster_goes_down_in_place_and_its_nodes_are_rolled(
-    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]], dynamic: bool
+    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]], dynamic: bool, older: str
 ) -> None:
+    fields = {"place": "in-place", "limits": LIMITS, "target": older.rpartition(".")[0]}
     hooks = (*IN_PLACE, "roll")
-    with under_load(clusters, tmp_path, roles, dynamic=dynamic, hooks=hooks, place="in-place", limits=LIMITS) as lifted:
+    with under_load(clusters, tmp_path, roles, dynamic=dynamic, hooks=hooks, older=older, **fields) as lifted:
         ended = lifted.lift("run")
         assert ended.status == 0, ended
         status = lifted.status()
-        assert status["level"] == "3.9-IV0"
+        assert status["level"] == {"3.9.1": "3.9-IV0", "3.7.2": "3.7-IV4"}[older]
         assert {node["node_id"]: node["on_target"] for node in status["nodes"]} == dict.fromkeys(roles, True)
-        assert {node.release for node in lifted.cluster.nodes.values()} == {"3.9.1"}
+        assert {node.release for node in lifted.cluster.nodes.values()} == {older}
         controllers = [node_id for node_id, kinds in roles.items() if CONTROLLER in kinds]
         replaced = [step for step in done_steps(lifted) if step.startswith("replace-")]
         assert 2 * len(replaced) > len(controllers)

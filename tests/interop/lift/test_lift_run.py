@@ -4,14 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from kafka_cluster import COMBINED, Clusters
+from falkirk_program import falkirk, log_dirs, logdir
+from kafka_cluster import COMBINED, Clusters, KafkaCluster
 from kafka_node import BROKER, CONTROLLER
+from kafka_tools import FEATURES, outputs
 from lifted_cluster import kill_controller, under_load
 
 pytestmark = pytest.mark.interop
 ONE = {1: COMBINED}
 THREE = dict.fromkeys((1, 2, 3), COMBINED)
 SEPARATE = {1: (CONTROLLER,), 2: (CONTROLLER,), 3: (CONTROLLER,), 11: (BROKER,), 12: (BROKER,)}
+LIMITS = {"step_s": 60, "metadata_outage_s": 50}
 # `follow` may be done before anybody looks.
 STEPS = ("observe", "join", "lead", "lower", "return", "leave", "end")
 
@@ -53,12 +56,15 @@ def test_a_cluster_goes_down_and_then_its_binaries(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("step", ["observe", "join", "lead", "lower", "return", "leave"])
+@pytest.mark.parametrize("step", ["upgrade", "observe", "join", "lead", "lower", "return", "leave"])
 @pytest.mark.parametrize("victim", ["command", "controller"])
 def test_whatever_is_killed_at_whatever_step_the_next_run_goes_on(
     clusters: Clusters, tmp_path: Path, step: str, victim: str
 ) -> None:
-    with under_load(clusters, tmp_path, ONE, limits={"step_s": 60, "metadata_outage_s": 50}) as lifted:
+    is_static = step == "upgrade"
+    with under_load(
+        clusters, tmp_path, ONE, dynamic=not is_static, upgrade_kraft_version=is_static, limits=LIMITS
+    ) as lifted:
         lifted.kill_run(
             lambda entry: (entry["step"], entry["event"]) == (step, "begun"),
             None if victim == "command" else lambda: kill_controller(tmp_path),
@@ -75,11 +81,42 @@ def test_whatever_is_killed_at_whatever_step_the_next_run_goes_on(
 
 
 @pytest.mark.full
-def test_a_lift_is_given_up_before_the_level_is_low_and_not_after(clusters: Clusters, tmp_path: Path) -> None:
-    with under_load(clusters, tmp_path, ONE, limits={"step_s": 60, "metadata_outage_s": 50}) as lifted:
-        lifted.kill_run(lambda entry: (entry["step"], entry["event"]) == ("join", "done"))
+@pytest.mark.parametrize("step", ["upgrade", "observe", "join", "lead"])
+def test_a_lift_is_given_up_in_each_step_before_the_level_is_low(clusters: Clusters, tmp_path: Path, step: str) -> None:
+    is_static = step == "upgrade"
+    with under_load(
+        clusters, tmp_path, ONE, dynamic=not is_static, upgrade_kraft_version=is_static, limits=LIMITS
+    ) as lifted:
+        lifted.kill_run(lambda entry: (entry["step"], entry["event"]) == (step, "begun"))
         ended = lifted.lift("abort")
         assert ended.status == 0, ended
         assert lifted.status()["level"] == "4.3-IV0"
         lifted.check_voters()
         assert lifted.lift("abort").status == 1, "there is nothing to give up any more"
+
+
+@pytest.mark.full
+def test_a_lifted_cluster_goes_up_again_by_undo_and_by_kafkas_own_upgrade(clusters: Clusters, tmp_path: Path) -> None:
+    with under_load(clusters, tmp_path, ONE) as lifted:
+        ended = lifted.lift("run")
+        assert ended.status == 0, ended
+        cluster = lifted.cluster
+    cluster.stop()
+    [bundle] = (tmp_path / "lift-state").glob("*.zip")
+    undone = tmp_path / "undone"
+    logdir("undo", *log_dirs(cluster), "--bundle", bundle, "--out", undone)
+    logdir("verify", undone, "--release", "4.3.1")
+    with cluster.moved_to(undone, "4.3.1", home=tmp_path / "up").running() as up:
+        assert level_of(up) == "4.3-IV0"
+    with cluster.running():
+        assert level_of(cluster) == "3.9-IV0"
+        servers = ["--bootstrap-server", cluster.bootstrap_servers]
+        outputs([FEATURES, *servers, "upgrade", "--release-version", "4.3-IV0"])
+        assert level_of(cluster) == "4.3-IV0"
+
+
+def level_of(cluster: KafkaCluster) -> str:
+    features = falkirk("features", "describe", "--bootstrap-server", cluster.bootstrap_servers, "--json").document
+    [level] = [each["finalized_name"] for each in features["features"] if each["feature"] == "metadata.version"]
+    assert isinstance(level, str)
+    return level
