@@ -8,7 +8,9 @@ from lift_fakes import HIGH, LIMITS, LOW, VOTERS, FakeBrokers, FakeControllers, 
 from falkirk.lift.engine import Engine
 from falkirk.lift.errors import HookError, LiftError
 from falkirk.lift.in_place import InPlace, replaced_voters
+from falkirk.lift.lowering import Lowering
 from falkirk.lift.step import Step
+from falkirk.logdir.target import parse_target
 
 ALL_KAFKA = {1: "kafka", 2: "kafka", 3: "kafka"}
 pytestmark = pytest.mark.usefixtures("polls_at_once")
@@ -76,7 +78,8 @@ class Lifted:
         cluster = lifted_cluster(self.controllers, FakeBrokers(level=None))
         self.cluster = cluster
         self.way = InPlace(cluster, self.hooks)
-        self.way.lowering = (Step("lower", "", cluster.is_lowered, self._lower),)
+        follow = Lowering(None, parse_target("3.9"), cluster, leader=self.way.leader, config=None).steps()[1]
+        self.way.lowering = (Step("lower", "", cluster.is_lowered, self._lower), follow)
         cluster.revive = self.way.revive
         self.engine = Engine(
             self.way,
@@ -183,3 +186,16 @@ def test_a_hook_that_fails_afterwards_is_run_again_by_the_next_command(call):
 def test_every_voter_is_restored_whichever_was_replaced():
     lifted = Lifted()
     assert {step.name for step in lifted.way.way_back()} == {f"restore-{voter.node_id}" for voter in VOTERS}
+
+
+def test_a_controller_that_has_ended_before_it_was_seen_to_follow_is_started_again():
+    lifted = Lifted()
+    lifted.dies_lowering = True
+    with pytest.raises(KilledError):
+        lifted.go()
+    lifted.controllers.running[2] = None
+    lifted.controllers.elect()
+    lifted.restart()
+    lifted.go()
+    assert ("start_falkirk", 2) in lifted.hooks.calls[2:]
+    assert lifted.controllers.running == ALL_KAFKA

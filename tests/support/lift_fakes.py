@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from falkirk.client.cluster_description import ClusterDescription
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.feature_metadata import FeatureMetadata
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
@@ -107,6 +108,12 @@ class FakeBrokers:
     """Stands for an Admin of brokers. `level`: what they report; None if none answers."""
 
     level: int | None = HIGH
+
+    async def describe_cluster(self) -> ClusterDescription:
+        return ClusterDescription(cluster_id="c", controller_id=None, nodes=())
+
+    async def api_versions(self, _nodes: object) -> dict[int, NodeVersions]:
+        return {}
 
     async def newest_features(self) -> FeatureMetadata:
         if self.level is None:

@@ -89,7 +89,9 @@ class Lowering:
         return await self._cluster.are_brokers_lowered()
 
     async def _follow(self) -> None:
-        await self._cluster.view_within()
+        """Start what is needed and has ended since."""
+        if self._cluster.revive is not None:
+            await self._cluster.revive()
 
     def _check_accepted(self, result: UpdateFeaturesResult) -> None:
         """Raise LiftError unless only losses of accepted kinds are in the way."""
