@@ -43,13 +43,6 @@ class Lifted:
                 words += [f"--{key.replace('_', '-')}", str(self.file.parent / document[key])]
         return falkirk("lift", "check", *words, "--json").document
 
-    def accept_losses(self) -> None:
-        """Let the lift lose what it would lose now."""
-        ledger = self.check()["ledger"]
-        document = yaml.safe_load(self.file.read_text())
-        document["accept_losses"] = sorted({loss["kind"] for loss in ledger["losses"]})
-        self.file.write_text(yaml.safe_dump(document))
-
     def kill_run(self, is_reached: Callable[[dict[str, Any]], bool], kill: Callable[[], bool] | None = None) -> None:
         """Run the lift; at the first such entry of the journal kill the command, or call `kill`."""
         command = [str(PROGRAM), "lift", "run", str(self.file), "--json"]

@@ -103,6 +103,14 @@ def test_a_controller_that_is_registered_and_neither_votes_nor_observes_is_a_gho
     assert ghost.text.endswith("Its highest metadata.version is 4.2-IV1")
 
 
+def test_a_voter_that_is_not_registered_is_in_the_way():
+    registered = image(RegisterControllerRecord(1, bytes(16), features=[]))
+    assert list(findings.unregistered_voters(registered, QUORUM)) == []
+    [blocker] = findings.unregistered_voters(image(), QUORUM)
+    assert (blocker.kind, blocker.fields) == (BlockerKind.UNREGISTERED_VOTER, {"node_id": 1})
+    assert "falkirk's of another lift, which has to be ended first" in blocker.text
+
+
 def test_a_node_that_does_not_support_the_level_is_in_the_way():
     def broker(lowest):
         return RegisterBrokerRecord(1, features=[BrokerFeature("metadata.version", lowest, 30)])

@@ -29,6 +29,7 @@ class BlockerKind(enum.StrEnum):
     BELOW_FULL_ISR = "below_full_isr"
     SILENT_NODE = "silent_node"
     NO_WAY = "no_way"
+    UNREGISTERED_VOTER = "unregistered_voter"
     UNSUPPORTED_CONFIG = "unsupported_config"
     REFUSED_BY_TARGET = "refused_by_target"
 

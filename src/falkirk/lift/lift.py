@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import time
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from falkirk.client.admin import AsyncAdmin
+from falkirk.client.errors import ClientError
 from falkirk.lift.controller_process import ControllerProcess
 from falkirk.lift.engine import Engine
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
@@ -28,10 +29,13 @@ from falkirk.lift.place_check import check_place
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.lift.roll import Roll
+from falkirk.lift.room import check_room, named_if_full
+from falkirk.lift.unchanged import check_unchanged
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
 from falkirk.operations.lift_way import WayKind
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -100,11 +104,15 @@ class Lift:
         Before the level is low, a step that fails gives the quorum back as it was. Raises LiftError with what is to be
         done, ClientError if the cluster cannot be reached, OSError.
         """
-        with _locked(self._journal.directory):
+        with _locked(self._journal.directory), named_if_full(self._journal.directory):
             if self._journal.is_over:
                 raise LiftError(f"the lift of {self._journal.directory} is over: name another state directory")
             async with AsyncExitStack() as stack:
-                originals = self._journal.originals() or await self._begin()
+                originals = self._journal.originals()
+                if originals is None:
+                    originals = await self._begin()
+                else:
+                    await self._check_unchanged(stack, originals)
                 engine = self._engine(stack, originals)
                 roll = Roll(self._cluster(stack, originals), self._target.release)
                 further = roll.steps(self._hooks()) if self._file.hooks.roll else ()
@@ -116,11 +124,12 @@ class Lift:
 
     async def abort(self) -> tuple[Entry, ...]:
         """Restore the voters of before. Raises LiftError once the level is low: then only `run` goes on."""
-        with _locked(self._journal.directory):
+        with _locked(self._journal.directory), named_if_full(self._journal.directory):
             originals = self._journal.originals()
             if originals is None or self._journal.is_over:
                 raise LiftError(f"no lift is under way in {self._journal.directory}")
             async with AsyncExitStack() as stack:
+                await self._check_unchanged(stack, originals)
                 await self._engine(stack, originals).abort()
             return tuple(self._journal.read())
 
@@ -178,6 +187,15 @@ class Lift:
         self._record("originals", fields=msgspec.to_builtins(originals))
         return originals
 
+    async def _check_unchanged(self, stack: AsyncExitStack, originals: Originals) -> None:
+        """Raise LiftError if the cluster is not the one that the lift began on, as far as it answers."""
+        cluster_id: str | None = None
+        with suppress(ClientError):
+            cluster_id = (await self._brokers_admin(stack, _REQUEST_MS).describe_cluster()).cluster_id
+        place = self._file.extra_voter
+        own = () if place is None else (place.node_id,)
+        check_unchanged(originals, cluster_id=cluster_id, quorum=await self._cluster(stack, originals).view(), own=own)
+
     async def _checked(self) -> LiftCheck:
         source = LiveSource(
             brokers=self._file.brokers,
@@ -187,8 +205,16 @@ class Lift:
         )
         with TemporaryDirectory(prefix="falkirk-lift-") as folder:
             observation = await observe(source, Path(folder), self._notice)
+            if observation.directory is not None:
+                self._check_room(observation.directory)
             logs = None if observation.directory is None else read_logs(observation.directory, self._target)
             return check_lift(observation, logs, self._target)
+
+    def _check_room(self, fetched: Path) -> None:
+        """Raise LiftError if the lift's directories have no room for the metadata log, two snapshots and a bundle."""
+        log_bytes = sum(file.stat().st_size for file in (fetched / METADATA_DIRECTORY).iterdir())
+        place = self._file.extra_voter
+        check_room([self._journal.directory, *([] if place is None else [Path(place.directory)])], log_bytes)
 
     def _refuse(self, checked: LiftCheck) -> None:
         """Raise LiftError for rights that are missing, what is in the way, another way, and losses not accepted."""
@@ -200,7 +226,7 @@ class Lift:
             raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
         self._check_way(checked.way)
         assert checked.logs is not None, "a log that cannot be read is in the way"
-        kinds = self._file.not_accepted(loss.kind for loss in checked.logs.plan.losses)
+        kinds = self._file.not_accepted(checked.loss_kinds)
         if kinds:
             raise LossesNotAcceptedError(
                 f"the lift would lose {', '.join(kinds)}, which accept_losses does not name: "

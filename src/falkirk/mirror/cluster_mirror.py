@@ -143,12 +143,14 @@ async def find_leader(controllers: AsyncAdmin, brokers: AsyncAdmin | None = None
             raise
         is_allowed_to_alter, cluster = False, await _voters(quorum, brokers)
     leader, cluster_id = cluster.node(quorum.leader_id), cluster.cluster_id
-    if leader is None:
+    # A controller of a lift leads without a registration, so that nobody lists it.
+    endpoint = quorum.voter_endpoints.get(quorum.leader_id) if leader is None else leader.endpoint
+    if endpoint is None:
         raise NoControllerError((await controllers.any_node()).endpoint)
     assert cluster_id is not None, "a KRaft cluster has an id"
     return QuorumLeader(
         admin=controllers,
-        connection=controllers.connection(leader.endpoint),
+        connection=controllers.connection(endpoint),
         cluster_id=cluster_id,
         controllers=cluster,
         quorum=quorum,

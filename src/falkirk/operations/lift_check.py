@@ -15,6 +15,8 @@ from falkirk.logdir.group_records import open_transactions, read_groups
 from falkirk.logdir.kraft_conversion import reason_not_kept
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.plan import make_plan
+from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse, topics_to_survey
+from falkirk.metadata.controller.features.coordinator_use import OpenTransaction as TransactionInUse
 from falkirk.operations.errors import OperationError
 from falkirk.operations.lift_findings import (
     ghost_controllers,
@@ -23,6 +25,7 @@ from falkirk.operations.lift_findings import (
     quorum_layout,
     refused_members,
     silent_nodes,
+    unregistered_voters,
     unsupporting_nodes,
     voters_at_bootstrap,
 )
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
+    from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.target import Target
     from falkirk.operations.lift_observation import Observation
@@ -65,7 +69,11 @@ class ReadLogs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftCheck:
-    """The verdict. `logs` is None if the metadata log could not be read; `way` is None if the quorum was not seen."""
+    """The verdict. `logs` is None if the metadata log could not be read; `way` is None if the quorum was not seen.
+
+    `cut_off`: members and open transactions that a lowering of their feature ends while the cluster runs, as the
+    controller that lowers it will count them; a stopped cluster has neither.
+    """
 
     observation: Observation
     target: Target
@@ -74,11 +82,18 @@ class LiftCheck:
     blockers: tuple[Blocker, ...]
     warnings: tuple[LedgerWarning, ...]
     way: WayChoice | None
+    cut_off: tuple[ReportedLoss, ...] = ()
 
     @property
     def is_lossless(self) -> bool:
-        """True if it is known that nothing would be lost."""
-        return self.logs is not None and self.logs.plan.is_lossless
+        """True if it is known that nothing would be lost or cut off."""
+        return self.logs is not None and self.logs.plan.is_lossless and not self.cut_off
+
+    @property
+    def loss_kinds(self) -> frozenset[str]:
+        """The kinds of all that would be lost or cut off, as far as it is known."""
+        lost = [] if self.logs is None else self.logs.plan.losses
+        return frozenset(loss.kind for loss in (*lost, *self.cut_off))
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Return the document of `lift check --json`."""
@@ -95,6 +110,7 @@ class LiftCheck:
             "blockers": [each.as_json() for each in self.blockers],
             "warnings": [each.as_json() for each in self.warnings],
             "ledger": None if logs is None else logs.plan.as_json(),
+            "cut_off": [loss.as_json() for loss in self.cut_off],
             "quorum": _quorum_json(self),
             "nodes": [*_nodes_json(seen)],
             "groups": [
@@ -195,6 +211,42 @@ def check_lift(
         blockers=tuple(without_accepted(blockers, accepted)),
         warnings=tuple(each for each in findings if isinstance(each, LedgerWarning)),
         way=way,
+        cut_off=() if logs is None else _cut_off(logs),
+    )
+
+
+def _cut_off(logs: ReadLogs) -> tuple[ReportedLoss, ...]:
+    """Return what the lowered features cut off, without what is lost on a stopped cluster, too."""
+    before = logs.plan.cluster.image.features.levels(kraft_version=logs.plan.kraft.before)
+    after = logs.plan.features_after
+    use = CoordinatorUse(
+        groups=tuple(
+            GroupInUse(
+                group_id=group.group,
+                type=group.type,
+                members=group.members,
+                partition=group.partition,
+                committed=group.committed_offsets,
+            )
+            for group in logs.plan.groups.reported()
+        ),
+        transactions=tuple(
+            TransactionInUse(
+                transactional_id=each.transactional_id,
+                state=each.state,
+                partition=int(each.partition.rpartition("-")[2]),
+                offset=each.offset,
+            )
+            for each in logs.transactions
+        ),
+    )
+    known = {(loss.kind, loss.key_fields.get("group")) for loss in logs.plan.losses}
+    return tuple(
+        loss
+        for name, level in before.items()
+        if after.get(name, 0) < level and topics_to_survey(name, after.get(name, 0))
+        for loss in use.cut_off(name)
+        if (loss.kind, loss.key_fields.get("group")) not in known
     )
 
 
@@ -217,6 +269,7 @@ def _findings(observation: Observation, logs: ReadLogs | None, target: Target) -
     image = plan.cluster.image
     yield from plan.blockers
     yield from unsupporting_nodes(image, target)
+    yield from unregistered_voters(image, observation.quorum)
     yield from isr_blockers(lacking_in(image))
     yield from plan.warnings
     yield from ghost_controllers(image, observation.quorum)

@@ -110,6 +110,17 @@ def ghost_controllers(image: MetadataImage, quorum: QuorumDescription | None) ->
         )
 
 
+def unregistered_voters(image: MetadataImage, quorum: QuorumDescription | None) -> Iterator[Blocker]:
+    """Yield a blocker for each voter that has not registered: most likely falkirk's controller of another lift."""
+    for node_id in sorted(set(() if quorum is None else quorum.voters) - set(image.cluster.controllers)):
+        yield Blocker(
+            kind=BlockerKind.UNREGISTERED_VOTER,
+            fields={"node_id": node_id},
+            text=f"voter {node_id} is not registered as a controller: it is falkirk's of another lift, which has to be "
+            "ended first (falkirk lift run or abort, with its own file), or a controller that has to be restarted",
+        )
+
+
 def unsupporting_nodes(image: MetadataImage, target: Target) -> Iterator[Blocker]:
     """Yield a blocker for each registered node that does not support the target's level."""
     level = target.metadata_version.level

@@ -65,7 +65,9 @@ def test_the_ledger_of_a_running_cluster_is_that_of_a_copy_of_its_directory(falk
     again = falkirk("logdir", "plan", str(directory), "--to", "3.9", "--json")
     assert (again.exit_code, json.loads(again.stdout)) == (3, document["ledger"])
 
-    lost = len(document["ledger"]["losses"])
+    # Only a running cluster has members that lose their group.
+    assert {each["kind"] for each in document["cut_off"]} == {"consumer_group"}
+    lost = len(document["ledger"]["losses"]) + len(document["cut_off"])
     assert text.stdout.splitlines()[1] == f"Nothing is in the way; {lost} things would be lost."
     assert text.stdout.count("interruption: ") == len(document["way"]["steps"])
     assert "1 broker and controller at" in text.stdout

@@ -55,7 +55,7 @@ class CheckView:
         if found.is_lossless:
             return "Nothing is in the way, and nothing would be lost."
         assert found.logs is not None, "what is not known is in the way"
-        count = len(found.logs.plan.losses)
+        count = len(found.logs.plan.losses) + len(found.cut_off)
         return f"Nothing is in the way; {count} {'thing' if count == 1 else 'things'} would be lost."
 
     def _ledger(self) -> Iterator[str]:
@@ -64,6 +64,8 @@ class CheckView:
             return
         ledger = logs.plan.ledger
         yield from loss_lines("Would be lost", ledger.losses, everything=self.everything)
+        cut_off = [loss.detail for loss in self.check.cut_off]
+        yield from listed("Would be cut off", shortened(cut_off, everything=self.everything))
         yield from change_lines(ledger, everything=self.everything)
         left = [loss.detail for loss in ledger.inaccessible]
         yield from listed("Kept, but of no effect there", shortened(left, everything=self.everything))
