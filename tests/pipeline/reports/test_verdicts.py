@@ -15,6 +15,7 @@ def stopped(cluster="a", level=30, blockers=(), **fields):
         "blockers": [{"kind": "no_majority", "fields": "{}", "text": text} for text in blockers],
         "warnings": [],
         "dropped_features": ["group.version"],
+        "lowered_features": [],
         "controller_quorum_voters": None,
     }
     return row | fields

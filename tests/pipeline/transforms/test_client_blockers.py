@@ -7,12 +7,14 @@ from falkirk.versions.api_support import Listener
 from falkirk.versions.release import Release, all_releases
 from falkirk.versions.supported_range import SupportedRange
 
-PRODUCE, FETCH, METADATA, API_VERSIONS, DESCRIBE_QUORUM = 0, 1, 3, 18, 55
+PRODUCE, FETCH, METADATA, API_VERSIONS, END_TXN, DESCRIBE_QUORUM = 0, 1, 3, 18, 26, 55
 CONSUMER_HEARTBEAT, PUSH_TELEMETRY, DESCRIBE_TOPIC_PARTITIONS = 68, 72, 75
 
 
-def fate(release, api_key, version, *, listener=Listener.BROKER, client=None, negotiates=False):
-    return api_fate(Release.parse(release), api_key, version, listener=listener, client=client, negotiates=negotiates)
+def fate(release, api_key, version, *, listener=Listener.BROKER, client=None, negotiates=False, at=None):
+    return api_fate(
+        Release.parse(release), api_key, version, listener=listener, client=client, negotiates=negotiates, at=at
+    )
 
 
 def test_a_version_that_is_offered_stays():
@@ -54,6 +56,24 @@ def test_an_api_that_the_release_lacks_cannot_be_negotiated():
     assert found.what_to_do == "let the client do without it"
 
 
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_api_of_a_feature_that_the_target_drops_is_a_blocker_whatever_versions_are_offered(version):
+    for release in ("3.7.2", "3.9.1"):
+        at = Release.parse(release).latest_metadata_version
+        found = fate(release, CONSUMER_HEARTBEAT, version, client=SupportedRange(0, 1), negotiates=True, at=at)
+        assert (found.why, found.offered, found.is_blocker) == ("feature dropped", "0", True)
+        assert found.what_to_do == "set group.protocol=classic before"
+    assert found.detail == "it works with group.version alone, which Kafka 3.9 does not have at 3.9-IV0"
+    at = Release.parse("4.0").latest_metadata_version
+    assert fate("4.0", CONSUMER_HEARTBEAT, 0, client=SupportedRange(0, 1), negotiates=True, at=at) is None
+
+
+def test_producers_follow_the_level_of_transactions_by_themselves():
+    at = Release.parse("3.9").latest_metadata_version
+    found = fate("3.9", END_TXN, 5, client=SupportedRange(0, 5), negotiates=True, at=at)
+    assert (found.why, found.usable_version, found.is_blocker) == ("newer", 4, False)
+
+
 @pytest.mark.parametrize("api_key", [PUSH_TELEMETRY, DESCRIBE_TOPIC_PARTITIONS])
 def test_clients_that_ask_do_without_what_has_a_substitute(api_key):
     assert not fate("3.6", api_key, 0, negotiates=True).is_blocker
@@ -87,7 +107,7 @@ def test_every_java_client_that_asks_goes_on_producing_on_every_release_that_has
             offered = release.api_ranges(Listener.BROKER).get(PRODUCE)
             if offered is None:
                 continue
-            found = api_fate(release, PRODUCE, spoken.highest, listener=Listener.BROKER, client=spoken, negotiates=True)
+            found = fate(release.name, PRODUCE, spoken.highest, client=spoken, negotiates=True)
             common = spoken.intersection(offered)
             assert found is None or found.is_blocker is (common is None)
             assert found is None or common is None or found.usable_version == common.highest

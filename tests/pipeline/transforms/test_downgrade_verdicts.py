@@ -28,7 +28,10 @@ def expected(plan):
         "lossless": found["lossless"],
         "losses": counts(found["losses"]),
         "inaccessible": counts(found["inaccessible"]),
-        "dropped_features": sorted(loss.key.identity[0] for loss in plan.report.dropped_features),
+        "dropped_features": sorted(found["dropped_features"]),
+        "lowered_features": sorted(
+            each["fields"]["feature"] for each in found["conversions"] if each["kind"] == "feature_lowered"
+        ),
         "blockers": len(found["blockers"]),
         "controller_quorum_voters": found["controller_quorum_voters"],
         "status": int(_status(plan)),
@@ -70,7 +73,7 @@ def test_verdicts_are_those_of_the_plans(metadata_fleet, spark, to):
 def test_without_a_level_a_cluster_is_blocked(tables_of):
     tables = tables_of(
         clusters=[{"cluster": "a", "kraft_version": 0}, {"cluster": "b", "metadata_version": 21, "kraft_version": 0}],
-        log_dirs=[], brokers=[], controllers=[],
+        log_dirs=[], brokers=[], controllers=[], feature_levels=[],
     )  # fmt: skip
     target = parse_target("3.9")
     none = tables["clusters"].selectExpr("cluster", "'' as outcome", "'' as kind", "'' as key_fields").limit(0)
@@ -80,3 +83,23 @@ def test_without_a_level_a_cluster_is_blocked(tables_of):
         "a": (None, ["no metadata.version is finalized"], {}, 1),
         "b": ("3.9-IV0", [], {}, 0),
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("to", "dropped", "lowered"),
+    [("3.9", ["group.version", "share.version"], []), ("4.1", [], ["share.version"]), ("4.4", [], [])],
+)
+def test_a_feature_that_the_target_has_at_a_lower_level_is_not_dropped(tables_of, to, dropped, lowered):
+    levels = {"share.version": 2, "group.version": 1, "metadata.version": 33}
+    tables = tables_of(
+        clusters=[{"cluster": "a", "metadata_version": 33, "kraft_version": 0}],
+        log_dirs=[], brokers=[], controllers=[],
+        feature_levels=[
+            {"cluster": "a", "feature": name, "to_level": level, "is_current": True} for name, level in levels.items()
+        ],
+    )  # fmt: skip
+    target = parse_target(to)
+    none = tables["clusters"].selectExpr("cluster", "'' as outcome", "'' as kind", "'' as key_fields").limit(0)
+    [row] = downgrade_verdicts(target.metadata_version, target.release, losses=none)(tables).collect()
+    assert (row.dropped_features, row.lowered_features) == (dropped, lowered)

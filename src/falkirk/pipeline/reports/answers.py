@@ -49,7 +49,7 @@ _SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]]
         question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
     ),
     "forgotten_finalisations": lambda _: forgotten_finalisations(),
-    "client_changes": lambda question: client_changes(question.release),
+    "client_changes": lambda question: client_changes(question.release, question.at),
     "feature_use": lambda _: feature_use(),
     "problems": lambda _: lambda tables: tables[PROBLEMS.name],
     "feature_levels": lambda _: lambda tables: tables["feature_levels"],

@@ -295,7 +295,8 @@ def _clients(document: Document) -> Section:
     return _section(
         "Clients that notice",
         "Versions in use that the target's release does not offer, as the release tables have it. A client that asks "
-        "for a node's versions falls back by itself; the others stop working.",
+        "for a node's versions falls back by itself, unless the API needs a feature that the target drops; the others "
+        "stop working.",
         ("cluster", "stops working", "client software", "client id", "principal", "uses", "there", "what to do"),
         rows,
         document["rows_in_all"]["client_changes"],

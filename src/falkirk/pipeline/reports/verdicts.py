@@ -35,6 +35,7 @@ class Verdict:
     blockers: Sequence[Blocker] = ()
     warnings: Sequence[LedgerWarning] = ()
     dropped_features: Sequence[str] = ()
+    lowered_features: Sequence[str] = ()
     controller_quorum_voters: str | None = None
 
     @property
@@ -79,6 +80,7 @@ class Verdict:
             "blockers": [blocker.as_json() for blocker in self.blockers],
             "warnings": [warning.as_json() for warning in self.warnings],
             "dropped_features": list(self.dropped_features),
+            "lowered_features": list(self.lowered_features),
             "controller_quorum_voters": self.controller_quorum_voters,
         }
 
@@ -111,6 +113,7 @@ def make_verdicts(
                 blockers=[*([] if is_up else _read_findings(row["blockers"], Blocker)), *blocking],
                 warnings=_read_findings(row["warnings"], LedgerWarning),
                 dropped_features=[] if is_up else row["dropped_features"],
+                lowered_features=[] if is_up else row["lowered_features"],
                 controller_quorum_voters=row["controller_quorum_voters"],
             )
         )

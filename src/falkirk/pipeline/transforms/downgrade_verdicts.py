@@ -9,9 +9,11 @@ from pyspark.sql import functions as sf
 from falkirk.metadata.losses.loss import Outcome
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.feature_targets import feature_targets
 from falkirk.pipeline.transforms.level_names import level_name
 from falkirk.pipeline.transforms.obstacles import obstacles
 from falkirk.pipeline.transforms.required import require_columns
+from falkirk.versions.features import KRAFT_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +30,7 @@ def downgrade_verdicts(
 
     `losses` are those of `downgrade_losses` for the same target, `group_losses` those of its groups (cluster, kind),
     one row each. Columns: cluster, from_level, from_version, to_level, to_version, release, lossless, losses and
-    inaccessible (counts by kind), dropped_features (lowered ones included), blockers, warnings,
+    inaccessible (counts by kind), dropped_features, lowered_features (names), blockers, warnings,
     controller_quorum_voters (see `obstacles`), status: 1 if there is a blocker, else 3 if something would be lost, else
     0.
     """
@@ -37,6 +39,7 @@ def downgrade_verdicts(
         rows = require_columns(tables, CLUSTERS, "metadata_version").join(
             _counted(losses, group_losses), CLUSTER, "left"
         )
+        rows = rows.join(_features(tables, at, release), CLUSTER, "left")
         rows = rows.join(obstacles(at, release)(tables), CLUSTER, "left")
         lossless = sf.size(_counts("losses")) == 0
         is_blocked = sf.size("blockers") > 0
@@ -50,7 +53,7 @@ def downgrade_verdicts(
             lossless.alias("lossless"),
             _counts("losses").alias("losses"),
             _counts("inaccessible").alias("inaccessible"),
-            sf.coalesce("dropped_features", sf.array()).alias("dropped_features"),
+            *(sf.coalesce(name, sf.array()).alias(name) for name in ("dropped_features", "lowered_features")),
             "blockers",
             "warnings",
             "controller_quorum_voters",
@@ -62,14 +65,10 @@ def downgrade_verdicts(
 
 def _counted(losses: DataFrame, group_losses: DataFrame | None) -> DataFrame:
     """Count losses by cluster, outcome and kind, and collect the counts of each cluster into one row."""
-    counted = losses.select(CLUSTER, "outcome", "kind", "key_fields")
+    counted = losses.select(CLUSTER, "outcome", "kind")
     if group_losses is not None:
-        lost = group_losses.select(CLUSTER, sf.lit(Outcome.LOST.value), "kind", sf.lit(None).cast("string"))
-        counted = counted.unionAll(lost)
-    feature = sf.when(sf.col("outcome") == Outcome.FEATURE.value, sf.get_json_object("key_fields", "$.feature"))
-    counts = counted.groupBy(CLUSTER, "outcome", "kind").agg(
-        sf.count("*").alias("count"), sf.collect_list(feature).alias("features")
-    )
+        counted = counted.unionAll(group_losses.select(CLUSTER, sf.lit(Outcome.LOST.value), "kind"))
+    counts = counted.groupBy(CLUSTER, "outcome", "kind").agg(sf.count("*").alias("count"))
 
     def by_kind(outcome: Outcome) -> Column:
         entry = sf.when(sf.col("outcome") == outcome.value, sf.struct("kind", "count"))
@@ -78,7 +77,20 @@ def _counted(losses: DataFrame, group_losses: DataFrame | None) -> DataFrame:
     return counts.groupBy(CLUSTER).agg(
         by_kind(Outcome.LOST).alias("losses"),
         by_kind(Outcome.INACCESSIBLE).alias("inaccessible"),
-        sf.array_sort(sf.flatten(sf.collect_list("features"))).alias("dropped_features"),
+    )
+
+
+def _features(tables: Tables, at: MetadataVersion, release: Release) -> DataFrame:
+    """Collect the features of each cluster that the target drops, and those that it has at a lower level."""
+    kept, level = sf.col("kept_level"), sf.col("level")
+
+    def names(are: Column) -> Column:
+        return sf.array_sort(sf.collect_list(sf.when(are, sf.col("feature"))))
+
+    # kraft.version is converted: the voters move into the configuration.
+    targets = feature_targets(at, release)(tables).filter(sf.col("feature") != KRAFT_VERSION)
+    return targets.groupBy(CLUSTER).agg(
+        names(kept == 0).alias("dropped_features"), names((kept > 0) & (kept < level)).alias("lowered_features")
     )
 
 

@@ -44,9 +44,7 @@ USE_COLUMNS: Final = (
 (`consumer group`, `transactional id`, `topic`, `voter`, `client`) and name; how many of what unit (members,
 transactions, partitions, voters, requests), and the last time, if known.
 """
-# APIs that a client sends with the feature alone: key, first version that needs it -> feature, level. Clients of
-# transaction.version 1 send nothing that tells them apart; those of 2 end transactions with version 5 (KIP-890).
-_APIS: Final = {
+API_FEATURES: Final = {
     (68, 0): (FEATURE_OF_GROUPS[GroupType.CONSUMER], 1),
     (76, 0): (FEATURE_OF_GROUPS[GroupType.SHARE], 1),
     (78, 0): (FEATURE_OF_GROUPS[GroupType.SHARE], 1),
@@ -54,6 +52,11 @@ _APIS: Final = {
     (88, 0): (FEATURE_OF_GROUPS[GroupType.STREAMS], 1),
     (26, 5): (TRANSACTION_VERSION, 2),
 }
+"""APIs that a client sends with the feature alone: key, first version that needs it -> feature, level.
+
+Clients of transaction.version 1 send nothing that tells them apart; those of 2 end transactions with version 5
+(KIP-890).
+"""
 _TYPES: Final = {"needed_level": "int", "count": "bigint", "last_timestamp": "timestamp"}
 
 
@@ -143,7 +146,7 @@ def _by_clients(tables: Tables) -> DataFrame:
                 (sf.col("api_key") == api_key) & (sf.col("api_version") >= version),
                 sf.struct(sf.lit(feature).alias("feature"), sf.lit(level).alias("needed_level")),
             )
-            for (api_key, version), (feature, level) in _APIS.items()
+            for (api_key, version), (feature, level) in API_FEATURES.items()
         )
     )
     found = usage.select("*", sf.explode(sf.array_compact(uses)).alias("use"))
