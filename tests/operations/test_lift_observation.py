@@ -7,8 +7,11 @@ import asyncio
 import pytest
 from fake_node import FakeNode, ranges
 
+from falkirk.ledger.findings import BlockerKind
+from falkirk.logdir.target import parse_target
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.errors import OperationError
+from falkirk.operations.lift_check import check_lift
 from falkirk.operations.lift_observation import METADATA, observe
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -34,8 +37,9 @@ REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 class Broker:
     """The only broker, whose user may describe its topic, and nothing of the cluster."""
 
-    def __init__(self) -> None:
+    def __init__(self, quorum_error=REFUSED) -> None:
         self.endpoint = None
+        self._quorum_error = quorum_error
 
     def answer(self, received):
         if received.api_key == 18:
@@ -48,7 +52,7 @@ class Broker:
                     cluster_id="c", controller_id=1, brokers=[broker], cluster_authorized_operations=operations
                 )
             case DescribeQuorumRequest():
-                return DescribeQuorumResponse(error_code=REFUSED)
+                return DescribeQuorumResponse(error_code=self._quorum_error)
             case DescribeConfigsRequest():
                 return DescribeConfigsResponse(results=[DescribeConfigsResult(error_code=REFUSED)])
             case ListGroupsRequest():
@@ -61,9 +65,9 @@ class Broker:
                 return MetadataResponse(topics=[MetadataResponseTopic(0, "t", bytes(16), partitions=partitions)])
 
 
-def observed(api_ranges, folder):
+def observed(api_ranges, folder, **options):
     async def story():
-        broker, notices = Broker(), []
+        broker, notices = Broker(**options), []
         async with FakeNode(api_ranges, broker.answer) as node:
             broker.endpoint = node.endpoint
             seen = await observe(LiveSource(brokers=(node.endpoint,)), folder, notices.append)
@@ -87,6 +91,15 @@ def test_what_may_not_be_seen_is_listed_with_the_right_that_it_needs(tmp_path):
     assert (seen.cluster_id, seen.quorum, seen.directory, seen.silent) == ("c", None, None, frozenset())
     assert [str(each.partition) for each in seen.lacking] == ["t-0"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_no_controller_leads_the_check_is_blocked_and_no_right_is_missing(tmp_path):
+    seen = observed(RANGES, tmp_path, quorum_error=ErrorCode.REQUEST_TIMED_OUT)
+    found = check_lift(seen, None, parse_target("3.9"))
+    assert found.blockers[0].kind == BlockerKind.INCOMPLETE_METADATA
+    assert found.blockers[0].text.startswith(f"what would be lost is not known: {METADATA}: ")
+    assert found.blockers[0].text.endswith("DescribeQuorum: REQUEST_TIMED_OUT")
+    assert found.way is None
 
 
 def test_a_cluster_without_a_quorum_is_refused(tmp_path):
