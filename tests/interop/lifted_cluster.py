@@ -26,8 +26,9 @@ LIBRARIES = ("librdkafka", "java-4.3.1")
 class Lifted:
     """A cluster of real Kafka 4.3.1, under load, and the file of its lift."""
 
-    def __init__(self, cluster: KafkaCluster, file: Path, loads: ClientLoads) -> None:
+    def __init__(self, cluster: KafkaCluster, file: Path, loads: ClientLoads, hooks: NodeHooks) -> None:
         self.cluster = cluster
+        self.hooks = hooks
         self.file = file
         self.loads = loads
 
@@ -42,6 +43,19 @@ class Lifted:
             if key in document:
                 words += [f"--{key.replace('_', '-')}", str(self.file.parent / document[key])]
         return falkirk("lift", "check", *words, "--json").document
+
+    def run_by_hand(self) -> tuple[int, list[dict[str, Any]]]:
+        """Run the lift and do what it prints as to do; return its status and what it printed."""
+        command = [str(PROGRAM), "lift", "run", str(self.file), "--json"]
+        entries = []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+            assert run.stdout is not None
+            for line in run.stdout:
+                entries.append(json.loads(line))
+                if entries[-1]["event"] == "by-hand":
+                    fields = entries[-1]["fields"]
+                    assert self.hooks.run(fields["hook"], fields["node_id"]) == ""
+            return run.wait(), entries
 
     def kill_run(self, is_reached: Callable[[dict[str, Any]], bool], kill: Callable[[], bool] | None = None) -> None:
         """Run the lift; at the first such entry of the journal kill the command, or call `kill`."""
@@ -133,7 +147,7 @@ def under_load(
         ):
             file = tmp_path / "lift.yaml"
             file.write_text(yaml.safe_dump(document | {"hooks": {**node_hooks.commands(*hooks), **commands}}))
-            yield Lifted(cluster, file, loads)
+            yield Lifted(cluster, file, loads, node_hooks)
             loads.await_rounds(1)
             loads.check()
     finally:

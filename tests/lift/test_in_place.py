@@ -64,8 +64,10 @@ class FakeHooks:
 class Lifted:
     """A lift in place; `lowered` counts the lowerings."""
 
-    def __init__(self) -> None:
-        self.controllers = FakeControllers()
+    def __init__(self, count: int = 3) -> None:
+        self.voters = VOTERS[:count]
+        ids = {voter.node_id for voter in self.voters}
+        self.controllers = FakeControllers(voters=ids, running=dict.fromkeys(ids, "kafka"))
         self.hooks = FakeHooks(self.controllers)
         self.has_begun_lowering = False
         self.events: list[tuple[str, str | None]] = []
@@ -75,7 +77,7 @@ class Lifted:
     def restart(self) -> None:
         """Begin a new command, which remembers nothing."""
         self.hooks.fails_at = None
-        cluster = lifted_cluster(self.controllers, FakeBrokers(level=None))
+        cluster = lifted_cluster(self.controllers, FakeBrokers(level=None), self.voters)
         self.cluster = cluster
         self.way = InPlace(cluster, self.hooks)
         follow = Lowering(None, parse_target("3.9"), cluster, leader=self.way.leader, config=None).steps()[1]
@@ -99,7 +101,7 @@ class Lifted:
     async def _lower(self) -> None:
         await self.way.leader()
         assert self.controllers.running[self.controllers.leader_id] == "falkirk"
-        assert sum(kind == "falkirk" for kind in self.controllers.running.values()) == 2
+        assert sum(kind == "falkirk" for kind in self.controllers.running.values()) == len(self.voters) // 2 + 1
         self.controllers.level = LOW
         if self.dies_lowering:
             self.dies_lowering = False
@@ -169,6 +171,16 @@ def test_a_hook_that_fails_before_the_level_is_low_restores_kafka(call):
         lifted.go()
     assert lifted.controllers.running == ALL_KAFKA
     assert lifted.events[-1] == ("aborted", None)
+
+
+@pytest.mark.parametrize("call", range(2))
+def test_a_lone_controller_that_a_failed_hook_left_stopped_is_started_again(call):
+    lifted = Lifted(count=1)
+    lifted.hooks.fails_at, lifted.hooks.is_effective = call, False
+    lifted.hooks.failure = HookError("hook start_falkirk of node 1 ended with status 5: no such unit")
+    with pytest.raises(LiftError, match=r"no such unit\. The voters are 1 again, as before$"):
+        lifted.go()
+    assert lifted.controllers.running == {1: "kafka"}
 
 
 @pytest.mark.parametrize("call", range(6, HOOKS))

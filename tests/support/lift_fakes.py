@@ -134,21 +134,23 @@ class FakeProbe:
         return []
 
 
-def originals() -> Originals:
+def originals(voters: tuple[OriginalVoter, ...] = VOTERS) -> Originals:
     return Originals(
         cluster_id="c",
         leader_id=1,
-        voters=VOTERS,
+        voters=voters,
         levels={METADATA_VERSION: HIGH},
         target=str(MetadataVersion.of_level(LOW)),
     )
 
 
-def lifted_cluster(quorum: FakeQuorum, brokers: FakeBrokers) -> LiftedCluster:
+def lifted_cluster(
+    quorum: FakeQuorum, brokers: FakeBrokers, voters: tuple[OriginalVoter, ...] = VOTERS
+) -> LiftedCluster:
     return LiftedCluster(
         MetadataVersion.of_level(LOW),
-        originals(),
-        VOTERS,
+        originals(voters),
+        voters,
         quorum=quorum,
         brokers=brokers,
         limit_s=LIMITS.step_s,

@@ -122,11 +122,12 @@ class InPlace:
         await self._run_until(hooks.START, voter, answers, f"controller {voter.node_id} answers")
 
     async def _exchange(self, voter: OriginalVoter, stop: str, start: str, *, is_falkirk: bool) -> None:
-        """Stop what runs and start the other, when the rest of the quorum has the log."""
+        """Stop what runs, when the rest of the quorum has the log, and start the other."""
         if await self._answers_as(voter, is_falkirk=is_falkirk):
             return
         name = f"controller {voter.node_id}"
-        await self._cluster.until(partial(self._others_follow, voter), f"the voters beside {name} have the log")
+        if await self._versions(voter) is not None:
+            await self._cluster.until(partial(self._others_follow, voter), f"the voters beside {name} have the log")
         await self._run_until(stop, voter, partial(self._is_silent, voter), f"{name} has ended")
         answers = partial(self._answers_as, voter, is_falkirk=is_falkirk)
         await self._run_until(start, voter, answers, f"{name} answers")

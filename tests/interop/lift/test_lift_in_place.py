@@ -113,3 +113,17 @@ def test_a_hook_that_fails_restores_kafka(clusters: Clusters, tmp_path: Path) ->
         assert "hooks.log: no such unit. The voters are 1 again, as before" in ended.stderr
         assert lifted.status()["level"] == "4.3-IV0"
         lifted.check_voters()
+
+
+@pytest.mark.full
+def test_what_has_no_hook_is_printed_and_waited_for(clusters: Clusters, tmp_path: Path) -> None:
+    limits = {"step_s": 30, "metadata_outage_s": 60}
+    with under_load(clusters, tmp_path, ONE, dynamic=False, place="in-place", limits=limits) as lifted:
+        status, entries = lifted.run_by_hand()
+        assert status == 0, entries
+        by_hand = [entry["fields"]["hook"] for entry in entries if entry["event"] == "by-hand"]
+        assert by_hand == ["stop", "start_falkirk", "stop_falkirk", "start"]
+        [left] = [entry["fields"]["nodes"] for entry in entries if entry["event"] == "to-roll"]
+        assert left == [11, 1]
+        assert lifted.status()["level"] == "3.9-IV0"
+        lifted.check_voters()
