@@ -23,9 +23,11 @@ from falkirk.metadata.zookeeper.features_znode import decode_features
 from falkirk.metadata.zookeeper.finalized_features import DISABLED
 from falkirk.metadata.zookeeper.kraft_levels import broker_obstacles, kraft_levels
 from falkirk.operations.errors import InvalidInputError, OperationError
+from falkirk.server.zookeeper_client import SecuredHandler, sasl_options, tls_context
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.inter_broker_protocol import parse
 from falkirk.zookeeper_node.config.connect_string import is_znode_path, parse_connect_string
+from falkirk.zookeeper_node.config.zookeeper_security import read_zookeeper_security
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,22 +71,40 @@ class ZooKeeperExport:
 
 
 def export_features(
-    connect: str, *, path: str | None = None, inter_broker_protocol: str | None = None
+    connect: str,
+    *,
+    path: str | None = None,
+    inter_broker_protocol: str | None = None,
+    properties: Mapping[str, str] | None = None,
 ) -> ZooKeeperExport:
     """Read the features at `path` (None: /features, else Kafka's /feature) and map them to KRaft.
 
     `connect`: as zookeeper.connect has it; `inter_broker_protocol`: the brokers' version, as 3.9, where ibp-feature is
-    not finalized. Raises InvalidInputError for a bad `connect` or `path`, OperationError if there is nothing to read,
+    not finalized; `properties`: zookeeper.ssl.* and SASL of a secured ZooKeeper, as a broker has them. Raises
+    InvalidInputError for a bad `connect`, `path` or `properties`, OperationError if there is nothing to read,
     UnknownInterBrokerProtocolError, ZnodeError.
     """
     if path is not None and not is_znode_path(path):
         raise InvalidInputError(f"--path: {path} is not the path of a znode")
     try:
         address = parse_connect_string(connect, "--zookeeper")
+        security = read_zookeeper_security(properties or {})
+        tls = tls_context(security)
     except ConfigError as error:
         raise InvalidInputError(str(error)) from error
     protocol = None if inter_broker_protocol is None else parse(inter_broker_protocol)
-    state = read_zookeeper_state(address, (KIP_584_PATH, KAFKA_PATH) if path is None else (path,))
+    failures: list[KazooException] = []
+    client = KazooClient(
+        ",".join(address.servers),
+        timeout=TIMEOUT_S,
+        read_only=True,
+        use_ssl=tls is not None,
+        sasl_options=sasl_options(security),
+        handler=SecuredHandler(tls, failures.append),
+        logger=_silent(),
+    )
+    with _connected(client, str(address), failures):
+        state = read_zookeeper_state(client, address, (KIP_584_PATH, KAFKA_PATH) if path is None else (path,))
     if path is not None and state.features is None:
         raise OperationError(f"ZooKeeper {address}: there is no znode {path}")
     features = state.features or DISABLED
@@ -93,29 +113,28 @@ def export_features(
     return ZooKeeperExport(state=state, levels=levels, obstacles=obstacles)
 
 
-def read_zookeeper_state(connect: ConnectString, features_paths: Sequence[str]) -> ZooKeeperState:
+def read_zookeeper_state(client: KazooClient, connect: ConnectString, features_paths: Sequence[str]) -> ZooKeeperState:
     """Read the first of `features_paths` that exists, and the cluster's id, controller and brokers.
 
-    Raises OperationError if there is no Kafka or ZooKeeper does not answer, ZnodeError if the features do not decode.
+    Raises OperationError if there is no Kafka, ZnodeError if the features do not decode.
     """
-    with _connected(",".join(connect.servers)) as client:
-        reader = _Reader(client, connect.chroot)
-        path, found = next(
-            ((path, found) for path in features_paths if (found := reader.read(path)) is not None), (None, None)
-        )
-        broker_ids = reader.children(BROKER_IDS_PATH)
-        if found is None and broker_ids is None:
-            raise OperationError(f"ZooKeeper {connect}: no Kafka is there: {_paths_text(features_paths)}")
-        return ZooKeeperState(
-            connect=str(connect),
-            features_path=path,
-            features_epoch=None if found is None else found[1],
-            features=None if path is None or found is None else decode_features(found[0], path),
-            cluster_id=reader.decoded(CLUSTER_ID_PATH, decode_cluster_id),
-            controller_id=reader.decoded(CONTROLLER_PATH, decode_controller),
-            brokers=_brokers(reader, broker_ids or []),
-            faults=tuple(reader.faults),
-        )
+    reader = _Reader(client, connect.chroot)
+    path, found = next(
+        ((path, found) for path in features_paths if (found := reader.read(path)) is not None), (None, None)
+    )
+    broker_ids = reader.children(BROKER_IDS_PATH)
+    if found is None and broker_ids is None:
+        raise OperationError(f"ZooKeeper {connect}: no Kafka is there: {_paths_text(features_paths)}")
+    return ZooKeeperState(
+        connect=str(connect),
+        features_path=path,
+        features_epoch=None if found is None else found[1],
+        features=None if path is None or found is None else decode_features(found[0], path),
+        cluster_id=reader.decoded(CLUSTER_ID_PATH, decode_cluster_id),
+        controller_id=reader.decoded(CONTROLLER_PATH, decode_controller),
+        brokers=_brokers(reader, broker_ids or []),
+        faults=tuple(reader.faults),
+    )
 
 
 class _Reader:
@@ -164,24 +183,32 @@ def _brokers(reader: _Reader, names: list[str]) -> dict[int, BrokerZnode]:
 
 
 @contextmanager
-def _connected(hosts: str) -> Iterator[KazooClient]:
-    """Open a session, and close it at the end, so that nothing of it stays in ZooKeeper."""
-    # Kazoo logs each attempt to connect; the error at the end says it all.
-    silent = logging.getLogger(__name__)
-    silent.disabled = True
-    client = KazooClient(hosts, timeout=TIMEOUT_S, read_only=True, logger=silent)
+def _connected(client: KazooClient, connect: str, failures: Sequence[KazooException]) -> Iterator[None]:
+    """Open a session, and close it at the end, so that nothing of it stays in ZooKeeper.
+
+    `failures`: what has ended kazoo's thread. Raises OperationError.
+    """
     try:
         client.start(timeout=TIMEOUT_S)
-        yield client
+        yield
     except (KazooTimeoutError, WriterNotClosedException):
-        raise OperationError(f"ZooKeeper {hosts} does not answer within {TIMEOUT_S:g} s") from None
+        for failure in failures:
+            raise OperationError(f"ZooKeeper {connect}: {type(failure).__name__}{_detail(failure)}") from failure
+        raise OperationError(f"ZooKeeper {connect} does not answer within {TIMEOUT_S:g} s") from None
     except KazooException as error:
-        raise OperationError(f"ZooKeeper {hosts}: {type(error).__name__}{_detail(error)}") from error
+        raise OperationError(f"ZooKeeper {connect}: {type(error).__name__}{_detail(error)}") from error
     finally:
         # A thread that waits for a server that hangs ends with this process.
         with suppress(WriterNotClosedException):
             client.stop()
             client.close()
+
+
+def _silent() -> logging.Logger:
+    """Return a logger of nothing: kazoo logs each attempt to connect, and the error at the end says it all."""
+    logger = logging.getLogger(__name__)
+    logger.disabled = True
+    return logger
 
 
 def _paths_text(paths: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from falkirk.server.node_sockets import node_sockets
 from falkirk.server.opened_node import OpenedNode
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.zookeeper_node.config.properties import read_security_settings
+from falkirk.zookeeper_node.config.zookeeper_security import read_zookeeper_security
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from falkirk.server.zookeeper_session import ZooKeeperSession
     from falkirk.zookeeper_node.config.properties import ZooKeeperProperties
     from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
+    from falkirk.zookeeper_node.config.zookeeper_security import ZooKeeperSecurity
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEvent
 
 
@@ -43,10 +45,13 @@ def opened_on_zookeeper(
     request_log: RequestLog | None = None,
 ) -> Iterator[OpenedNode[ZooKeeperNodeConfig]]:
     """Open a node: its sockets. Raises ServerError."""
-    session = _session_class()
+    session, check_tls = _session_class()
     config = properties.config
     try:
         config = replace(config, security=read_security_settings(properties))
+        security = read_zookeeper_security(config.properties)
+        # Read now: a file that is missing is no reason to fail later.
+        check_tls(security)
     except ConfigError as error:
         raise ServerError(str(error)) from error
     tls = ListenerTls.of(properties)
@@ -62,6 +67,7 @@ def opened_on_zookeeper(
                 in_flight_max=in_flight_max,
                 tell=tell,
                 log=log,
+                security=security,
             )
 
         clock = Clock()
@@ -79,9 +85,10 @@ def opened_on_zookeeper(
         )
 
 
-def _session_class() -> type[ZooKeeperSession]:
+def _session_class() -> tuple[type[ZooKeeperSession], Callable[[ZooKeeperSecurity], object]]:
     """Load kazoo, which other nodes do not need."""
     try:
+        from falkirk.server.zookeeper_client import tls_context  # noqa: PLC0415 - see above
         from falkirk.server.zookeeper_session import ZooKeeperSession  # noqa: PLC0415 - see above
     except ModuleNotFoundError as error:
         missing = (error.name or "kazoo").partition(".")[0]
@@ -89,4 +96,4 @@ def _session_class() -> type[ZooKeeperSession]:
             f"{missing} is not installed: nodes on ZooKeeper need the extra `zookeeper` "
             "(pip install 'falkirk[zookeeper]')"
         ) from error
-    return ZooKeeperSession
+    return ZooKeeperSession, tls_context

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kazoo.client import KazooClient
     from kazoo.interfaces import IAsyncResult
     from kazoo.protocol.states import WatchedEvent
+    from kazoo.security import ACL
 
     from falkirk.zookeeper_node.session.operations import Answer, Operation
 
@@ -61,6 +62,8 @@ _REFUSALS: Final = {
 class ZooKeeperOperations:
     """Executes operations with a client. `on_data` and `on_children` are called when a watch fires.
 
+    `acls`: those of a new znode, by its path below the chroot.
+
     Callbacks run on a thread of kazoo's.
     """
 
@@ -71,8 +74,10 @@ class ZooKeeperOperations:
         *,
         on_data: Callable[[WatchedEvent], None],
         on_children: Callable[[WatchedEvent], None],
+        acls: Callable[[str], list[ACL] | None],
     ) -> None:
         self._client = client
+        self._acls = acls
         self._chroot = chroot
         self._on_data = on_data
         self._on_children = on_children
@@ -86,7 +91,7 @@ class ZooKeeperOperations:
                 requested = self._client.get_children_async(self._full(path), self._on_children if watch else None)
                 requested.rawlink(lambda result: then(_answer(result, _children)))
             case Create(path, data, ephemeral):
-                requested = self._client.create_async(self._full(path), data, ephemeral=ephemeral)
+                requested = self._client.create_async(self._full(path), data, acl=self._acls(path), ephemeral=ephemeral)
                 requested.rawlink(lambda result: then(_answer(result, _done)))
             case SetData(path, data, version):
                 requested = self._client.set_async(self._full(path), data, version)
@@ -123,7 +128,7 @@ class ZooKeeperOperations:
             path = self._full(part.path)
             match part:
                 case Create(_, data, ephemeral):
-                    transaction.create(path, data, ephemeral=ephemeral)
+                    transaction.create(path, data, acl=self._acls(part.path), ephemeral=ephemeral)
                 case SetData(_, data, version):
                     transaction.set_data(path, data, version)
                 case Delete(_, version):

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import WriterNotClosedException
-from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.states import EventType, KazooState, KeeperState
 
 from falkirk.node.effects import Fact
+from falkirk.server.zookeeper_client import SecuredHandler, acls, sasl_options, tls_context
 from falkirk.server.zookeeper_operations import ZooKeeperOperations
+from falkirk.zookeeper_node.config.zookeeper_security import ZooKeeperSecurity
 from falkirk.zookeeper_node.session.exchange import (
     AskZooKeeper,
     CloseSession,
@@ -40,8 +41,10 @@ from falkirk.zookeeper_node.session.exchange import (
 from falkirk.zookeeper_node.session.operations import Create, Failed, GetChildren, GetData, KeeperError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
+    from kazoo.exceptions import KazooException
     from kazoo.protocol.states import WatchedEvent
 
     from falkirk.server.fact_log import FactLog
@@ -61,6 +64,7 @@ class ZooKeeperSession:
     """Carries out what a node wants of ZooKeeper. Everything but kazoo's threads happens on the running loop.
 
     `connect`: as zookeeper.connect has it, with its chroot, which is made if it is not there. `tell` takes events.
+    Raises ConfigError if what TLS needs cannot be read.
     """
 
     def __init__(
@@ -71,8 +75,11 @@ class ZooKeeperSession:
         in_flight_max: int,
         tell: Callable[[ZooKeeperEvent], None],
         log: FactLog,
+        security: ZooKeeperSecurity | None = None,
     ) -> None:
         self._connect = connect
+        self._security = security or ZooKeeperSecurity()
+        self._tls = tls_context(self._security)
         self._timeout_ms = session_timeout_ms
         self._in_flight_max = in_flight_max
         self._tell = tell
@@ -114,6 +121,8 @@ class ZooKeeperSession:
             in_flight_max=self._in_flight_max,
             tell=self._receive,
             log=self._log,
+            security=self._security,
+            tls=self._tls,
         )
 
     def _receive(self, event: ZooKeeperEvent) -> None:
@@ -142,6 +151,8 @@ class _Client:
         in_flight_max: int,
         tell: Callable[[ZooKeeperEvent], None],
         log: FactLog,
+        security: ZooKeeperSecurity,
+        tls: ssl.SSLContext | None,
     ) -> None:
         hosts, slash, chroot = connect.partition("/")
         self._chroot = (slash + chroot).rstrip("/")
@@ -164,13 +175,20 @@ class _Client:
         self._client = KazooClient(
             _often(hosts, session_timeout_ms),
             timeout=session_timeout_ms / 1000,
-            handler=_DirectHandler(),
+            handler=_DirectHandler(tls, self._post_failure),
+            use_ssl=tls is not None,
+            sasl_options=sasl_options(security),
             read_only=True,
             connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": _RECONNECT_MAX_S},
             logger=_logger(self._post_message),
         )
+        self._acls = partial(acls, security)
         self._operations = ZooKeeperOperations(
-            self._client, self._chroot, on_data=self._post_data_change, on_children=self._post_child_change
+            self._client,
+            self._chroot,
+            on_data=self._post_data_change,
+            on_children=self._post_child_change,
+            acls=self._acls,
         )
         self._client.add_listener(self._post_state)
         self._client.start_async()
@@ -208,6 +226,10 @@ class _Client:
     def _post_child_change(self, event: WatchedEvent) -> None:
         if event.type != EventType.NONE:
             self._post(self._tell_change, self._watched_children, event.path)
+
+    def _post_failure(self, error: KazooException) -> None:
+        self._post(self._write_message, type(error).__name__)
+        self._post(self._change_state, KazooState.LOST, False, 0)
 
     def _post_message(self, message: str) -> None:
         self._post(self._write_message, message)
@@ -272,7 +294,7 @@ class _Client:
     def _make_chroot(self) -> None:
         """Make what is not there of the chroot: before anything that the node asks, as requests keep their order."""
         names = self._chroot.split("/")[1:]
-        operations = ZooKeeperOperations(self._client, "", on_data=_ignore, on_children=_ignore)
+        operations = ZooKeeperOperations(self._client, "", on_data=_ignore, on_children=_ignore, acls=self._acls)
         for end in range(1, len(names) + 1):
             path = "/" + "/".join(names[:end])
             operations.begin(Create(path, b""), partial(self._post, self._check_chroot, path))
@@ -290,14 +312,14 @@ class _Client:
             self._log.write(Fact("warning", f"ZooKeeper: {message}"))
 
 
-class _DirectHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+class _DirectHandler(SecuredHandler):
     """Has no threads of its own for callbacks: they only hand on to the loop, so kazoo's one thread calls them itself.
 
     With two threads, one for answers and one for watches, their order would be lost.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, tls: ssl.SSLContext | None, failed: Callable[[KazooException], None]) -> None:
+        super().__init__(tls, failed)
         self.completion_queue = _Caller()
 
     @property

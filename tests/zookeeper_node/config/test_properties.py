@@ -129,8 +129,7 @@ def test_our_own_keys_are_no_unknown_ones() -> None:
         ({"zookeeper.connect": "a/b//c"}, "zookeeper.connect: /b//c is not the path of a znode"),
         ({"zookeeper.connect": "a/../c"}, "zookeeper.connect: /../c is not the path of a znode"),
         ({"zookeeper.metadata.migration.enable": "true"}, "zookeeper.metadata.migration.enable: this node does not"),
-        ({"zookeeper.set.acl": "true"}, "zookeeper.set.acl: falkirk sets no ACLs on znodes"),
-        ({"zookeeper.ssl.client.enable": "true"}, "zookeeper.ssl.client.enable: falkirk does not speak TLS"),
+        ({"zookeeper.set.acl": "true"}, "zookeeper.set.acl is true, and ZooKeeper cannot know the broker"),
         (
             {"controller.listener.names": "C", "listener.security.protocol.map": "C:PLAINTEXT,PLAINTEXT:PLAINTEXT"},
             "controller.listener.names must be empty when not running in KRaft mode: [C]",

@@ -29,6 +29,7 @@ from falkirk.versions.release import all_releases
 from falkirk.versions.supported_range import SupportedRange
 from falkirk.zookeeper_node.config.connect_string import is_znode_path, parse_connect_string
 from falkirk.zookeeper_node.config.zookeeper_node_config import FEATURES_PATH, ZooKeeperNodeConfig
+from falkirk.zookeeper_node.config.zookeeper_security import SECURITY_KEYS, read_zookeeper_security
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,8 +67,6 @@ _IGNORED: Final[Mapping[str, str]] = {
 # Switches that this node does not implement, and why.
 _UNSERVED: Final[Mapping[str, str]] = {
     "zookeeper.metadata.migration.enable": "this node does not migrate",
-    "zookeeper.set.acl": "falkirk sets no ACLs on znodes",
-    "zookeeper.ssl.client.enable": "falkirk does not speak TLS with ZooKeeper",
 }
 _LEVEL_MAX: Final = 0x7FFF
 _LEVELS: Final = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
@@ -96,6 +95,7 @@ def read_zookeeper_properties(properties: Mapping[str, str], release: Release, *
     own = _own_values(properties)
     _check_broker_id(values)
     _check_served(values)
+    read_zookeeper_security(properties)
     check_limits(values)
     listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
     _check_listeners(properties, values, listeners)
@@ -236,4 +236,4 @@ def _supported_features(text: str, release: Release) -> dict[str, SupportedRange
 
 def _warnings(properties: Mapping[str, str], known: Mapping[str, Definition]) -> list[str]:
     warnings = [f"{name} is ignored: {reason}" for name, reason in _IGNORED.items() if name in properties]
-    return [*warnings, *unused_keys(properties, {*known, *_OWN, *_IGNORED, _SUPPORTED_FEATURES})]
+    return [*warnings, *unused_keys(properties, {*known, *_OWN, *_IGNORED, *SECURITY_KEYS, _SUPPORTED_FEATURES})]
