@@ -94,8 +94,9 @@ def export_features(
         raise InvalidInputError(str(error)) from error
     protocol = None if inter_broker_protocol is None else parse(inter_broker_protocol)
     failures: list[KazooException] = []
+    servers = ",".join(address.servers)
     client = KazooClient(
-        ",".join(address.servers),
+        servers,
         timeout=TIMEOUT_S,
         read_only=True,
         use_ssl=tls is not None,
@@ -103,7 +104,7 @@ def export_features(
         handler=SecuredHandler(tls, failures.append),
         logger=_silent(),
     )
-    with _connected(client, str(address), failures):
+    with _connected(client, servers, failures):
         state = read_zookeeper_state(client, address, (KIP_584_PATH, KAFKA_PATH) if path is None else (path,))
     if path is not None and state.features is None:
         raise OperationError(f"ZooKeeper {address}: there is no znode {path}")

@@ -111,13 +111,29 @@ def test_every_api_but_three_closes_a_connection_that_is_not_authenticated(
     assert not {client.connection_id for client in asked} & set(handled)
 
 
-@pytest.mark.parametrize("api_key", [1, 3, 18, 60])
-def test_between_handshake_and_token_nothing_else_is_answered(shared: NodeNetwork, api_key: int) -> None:
+@pytest.mark.parametrize("api_key", [18, 60])
+def test_what_cannot_be_read_in_the_place_of_a_token_only_ends_the_connection(
+    shared: NodeNetwork, api_key: int
+) -> None:
     client = shared.client(1, BROKER_LISTENER)
     client.ask(SaslHandshakeRequest("PLAIN"), 1)
     client.send_bytes(header(api_key, 4))
     shared.run_for(200)
     assert client.is_closed
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"), [(SOFTWARE, 3), (DescribeClusterRequest(), 0), (SaslHandshakeRequest("PLAIN"), 1)]
+)
+def test_another_request_in_the_place_of_a_token_is_answered_and_ends_the_connection(
+    shared: NodeNetwork, request_, version: int
+) -> None:
+    client = shared.client(1, BROKER_LISTENER)
+    client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    correlation_id = client.send(request_, version)
+    shared.run_for(200)
+    assert client.is_closed
+    assert client.answers[correlation_id].error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 
 def test_versions_are_not_asked_for_twice(shared: NodeNetwork) -> None:

@@ -18,8 +18,10 @@ from falkirk.metadata.requests.request_context import ANONYMOUS, Principal
 from falkirk.node.connections import api_versions_request
 from falkirk.protocol.connection import API_VERSIONS, RequestReceived, UnsupportedVersionReceived
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import (
     ApiVersionsRequest,
+    ProduceRequest,
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from falkirk.node.connections.credentials import Credentials
     from falkirk.protocol.connection import UnservedRequestReceived
     from falkirk.protocol.sasl.server import Authenticated, SaslServer
+    from falkirk.protocol.schema import WireMessage
 
 SASL_HANDSHAKE: Final = 17
 SASL_AUTHENTICATE: Final = 36
@@ -77,7 +80,7 @@ class Refused:
     """Close the connection, after a response if there is one. `reason` is for our own log."""
 
     reason: str
-    message: SaslHandshakeResponse | SaslAuthenticateResponse | None = None
+    message: WireMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,7 @@ class Authentication:
         self, event: RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived, now_ms: int
     ) -> Verdict:
         if event.api_key != SASL_AUTHENTICATE or not isinstance(event, RequestReceived):
-            return self._refuse(f"Unexpected Kafka request of API key {event.api_key} during SASL authentication.")
+            return self._refuse_other(event)
         if self.phase is Phase.WRONG_MECHANISM:
             return self._refuse(f"another SASL mechanism than {self._mechanism} for re-authentication")
         request = event.message()
@@ -212,6 +215,14 @@ class Authentication:
         return Answered(
             SaslAuthenticateResponse(error_message=None, auth_bytes=answer, session_lifetime_ms=lifetime_ms)
         )
+
+    def _refuse_other(self, event: RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived) -> Refused:
+        """Refuse a request in the place of SaslAuthenticate: with ILLEGAL_SASL_STATE, if it can be answered."""
+        reason = f"Unexpected Kafka request of API key {event.api_key} during SASL authentication."
+        message = event.message() if isinstance(event, RequestReceived) else None
+        if message is None or (isinstance(message, ProduceRequest) and message.acks == 0):
+            return self._refuse(reason)
+        return self._refuse(reason, error_response(message, event.api_version, ErrorCode.ILLEGAL_SASL_STATE))
 
     def _evaluate(self, token: bytes, now_ms: int) -> tuple[bytes, int]:
         """Return the answer to a token, and the session's lifetime (ms) once the client is authenticated, else 0.
@@ -243,7 +254,7 @@ class Authentication:
             limits.append(max(0, found.expires_ms - now_ms))
         return min(limits, default=None)
 
-    def _refuse(self, reason: str, message: SaslHandshakeResponse | SaslAuthenticateResponse | None = None) -> Refused:
+    def _refuse(self, reason: str, message: WireMessage | None = None) -> Refused:
         self.phase = Phase.FAILED
         self._server = None
         return Refused(reason, message)
