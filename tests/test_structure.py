@@ -29,6 +29,7 @@ UNUSED: dict[str, str] = {
     "falkirk.server.peer.Peer.data_received": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.pause_writing": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.resume_writing": CALLED_BY_LIBRARY,
+    "falkirk.server.zookeeper_client.SecuredHandler.spawn": CALLED_BY_LIBRARY,
     "falkirk.server.zookeeper_session._DirectHandler.dispatch_callback": CALLED_BY_LIBRARY,
 }
 

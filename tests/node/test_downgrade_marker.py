@@ -61,5 +61,15 @@ def test_a_node_that_is_told_not_to_follow_shows_nothing():
     assert FALKIRK_DOWNGRADE not in {feature.name for feature in supported(network.client(1), 4)}
 
 
+def test_a_node_may_follow_without_telling_clients():
+    network = a_cluster("4.3", downgrade_advertise=False)
+    assert highest_levels(image(network).cluster.brokers[101].features)[FALKIRK_DOWNGRADE] == 1
+    assert highest_levels(image(network).cluster.controllers[1].features)[FALKIRK_DOWNGRADE] == 1
+    for client in (network.client(1), network.client(101, BROKER_LISTENER)):
+        told = {feature.name for feature in supported(client, 4)}
+        assert "metadata.version" in told
+        assert FALKIRK_DOWNGRADE not in told
+
+
 def supported(client, version):
     return client.ask(ASKED, version).supported_features

@@ -56,7 +56,7 @@ class Views:
         # The last offset of the image with which the features last changed.
         self.features_epoch = UNKNOWN_EPOCH
         self._step = step
-        self._supported_features = step.config.supported_features
+        self._supported_features = step.config.reported_features
         self._raft = raft
         self._metadata = metadata
         self._log = log

@@ -7,7 +7,7 @@ DIR/node-1/            server.properties and server.log of a broker
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.server.cluster_layout import HOST, PROPERTIES, ClusterLayout, NodeLayout, node_home
 from falkirk.server.serve_zookeeper import opened_on_zookeeper
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from falkirk.server.serve_zookeeper import MakeZooKeeperNode
     from falkirk.zookeeper_node.config.properties import ZooKeeperProperties
     from falkirk.zookeeper_node.config.zookeeper_node_config import ZooKeeperNodeConfig
+
+
+SAMPLE_FEATURES: Final = (
+    "consumer_offsets_topic_schema:1,group_coordinator:1-2,replication_throttling:1-2,transaction_coordinator:1-5"
+)
+"""Those of KIP-584's samples, so that a trial can play them."""
 
 
 def brokers_layout(release: Release, brokers: int) -> ClusterLayout:
@@ -63,5 +69,6 @@ class ZooKeeperNodes:
             "broker.id": str(node.node_id),
             "listeners": f"PLAINTEXT://{HOST}:{node.broker_port}",
             "zookeeper.connect": self.zookeeper,
+            "falkirk.supported.features": SAMPLE_FEATURES,
             **self.overrides,
         }

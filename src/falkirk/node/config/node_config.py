@@ -83,6 +83,8 @@ class NodeConfig:
     unstable_feature_versions_enable: bool = False
     # Lowering metadata.version, not Kafka's: falkirk.downgrade.enable, and falkirk.undo.dir (None: beside the log).
     downgrade_enable: bool = True
+    # Whether clients see that it can, as a feature in ApiVersions: falkirk.downgrade.advertise.
+    downgrade_advertise: bool = True
     undo_dir: str | None = None
     # Whether this controller is in the quorum for a lift only, and so does not register. Not Kafka's: falkirk.lift.
     is_lift: bool = False
@@ -111,6 +113,14 @@ class NodeConfig:
         if self.downgrade_enable:
             supported[FALKIRK_DOWNGRADE] = SupportedRange(0, 1)
         return dict(sorted(supported.items()))
+
+    @property
+    def reported_features(self) -> dict[str, SupportedRange]:
+        """Return the supported ranges that clients are told; registrations have all of them."""
+        supported = self.supported_features
+        if not self.downgrade_advertise:
+            supported.pop(FALKIRK_DOWNGRADE, None)
+        return supported
 
     @property
     def is_controller(self) -> bool:

@@ -61,6 +61,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 # Our own keys, with their fields.
 _OWN: Final[Mapping[str, tuple[str, Definition]]] = {
     "falkirk.downgrade.enable": ("downgrade_enable", Definition(ConfigType.BOOLEAN, default=True)),
+    "falkirk.downgrade.advertise": ("downgrade_advertise", Definition(ConfigType.BOOLEAN, default=True)),
     "falkirk.lift": ("is_lift", Definition(ConfigType.BOOLEAN, default=False)),
     "falkirk.undo.dir": ("undo_dir", Definition(ConfigType.STRING, default=None)),
     "falkirk.group.coordinator.tolerant": (
