@@ -65,3 +65,16 @@ def test_every_field_has_its_row():
 def test_links_lead_to_pages():
     for name in re.findall(r"\]\(([^)]+)\)", PAGES["README.md"]):
         assert name in PAGES
+
+
+def test_versions_that_are_reported_and_not_served_are_marked():
+    assert ["4.0", "3-12, in ApiVersions 0-12: 0-2 must not be used"] in [
+        row[:2] for row in rows_of(PAGES["00-Produce.md"])
+    ]
+    produce = next(row for row in rows_of(PAGES["README.md"]) if row[0] == "0")
+    assert (produce[4], produce[5]) == ("0-11 ~0-2", "3-12 !0-2")
+
+
+def test_an_api_that_falkirk_does_not_offer_says_why():
+    page = PAGES["76-ShareGroupHeartbeat.md"]
+    assert "On a broker's listener falkirk does not offer it: the broker role coordinates no share" in page

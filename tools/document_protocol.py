@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from falkirk.node.handlers.api_versions import ADVERTISED_LOWEST
 from falkirk.protocol.messages import REQUESTS, RESPONSES, message_class
 from falkirk.protocol.schema import Field, StructSchema, WireMessage
 from falkirk.versions.api_support import ApiSupport, Listener
 from falkirk.versions.release import Release, all_releases
+from falkirk.versions.supported_range import SupportedRange
+from falkirk.versions.unbuilt import UNBUILT
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "protocol"
 MADE = "Made by `tools/document_protocol.py` (`make docs`) from the schemas and the release tables."
@@ -71,6 +74,7 @@ def overview(keys: list[int]) -> str:
             MADE,
             "",
             "The versions of each API by release; `~` marks deprecated ones, which are served all the same.",
+            "`!` marks versions that ApiVersions reports and that must not be used: the node closes the connection.",
             "A client should use the highest version that it and the node have, and none that is deprecated.",
             "Versions in brackets are served only with `unstable.api.versions.enable`.",
             "",
@@ -89,7 +93,16 @@ def cell(release: Release, key: int) -> str:
     stable = f"{api.stable_versions}" if api.stable_versions else ""
     unstable = f" [{api.versions}]" if api.versions != api.stable_versions else ""
     deprecated = f" ~{api.deprecated_versions}" if api.deprecated_versions else ""
-    return (stable + unstable + deprecated).strip()
+    unusable = unusable_versions(api)
+    return (stable + unstable + deprecated + (f" !{unusable}" if unusable else "")).strip()
+
+
+def unusable_versions(api: ApiSupport) -> SupportedRange | None:
+    """Return the versions that ApiVersions reports and that are not served."""
+    lowest = ADVERTISED_LOWEST.get(api.key)
+    if lowest is None or api.versions is None or lowest >= api.versions.lowest:
+        return None
+    return SupportedRange(lowest, api.versions.lowest - 1)
 
 
 # --- One API
@@ -100,6 +113,10 @@ def page(key: int) -> str:
     info = request.SCHEMA.info
     lines = [f"# {api_name(key)} (key {key})", "", MADE, "", f"Versions {info.versions}, flexible {info.flexible}."]
     lines += ["", "| releases | versions | deprecated | served by |", "|---|---|---|---|", *release_rows(key), ""]
+    for listener, unbuilt in UNBUILT:
+        if unbuilt == key:
+            reason = UNBUILT[listener, key]
+            lines += [f"On a {NAMES_OF_LISTENERS[listener]}'s listener falkirk does not offer it: {reason}.", ""]
     lines += ["## Request", "", *field_table(request), "", "## Response", "", *field_table(response), ""]
     return "\n".join(lines)
 
@@ -117,6 +134,8 @@ def row_of(api: ApiSupport) -> str:
     versions = "none" if api.versions is None else str(api.versions)
     if api.versions is not None and api.stable_versions != api.versions:
         versions += f" (stable: {api.stable_versions or 'none'})"
+    if unusable := unusable_versions(api):
+        versions += f", in ApiVersions {unusable.lowest}-{api.versions.highest}: {unusable} must not be used"
     forwarded = ", passed on to the controller" if api.forwardable else ""
     return f"{versions} | {api.deprecated_versions or ''} | {listeners}{forwarded}"
 

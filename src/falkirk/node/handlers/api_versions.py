@@ -44,7 +44,7 @@ API_KEY: Final = 18
 _HIDES_LEVEL_0_BELOW: Final = 4
 _FEATURES_SINCE: Final = 3
 # Produce is advertised from 0 on whatever is served: librdkafka compresses nothing otherwise (KAFKA-18659).
-_ADVERTISED_LOWEST: Final[Mapping[int, int]] = {0: 0}
+ADVERTISED_LOWEST: Final[Mapping[int, int]] = {0: 0}
 # A few listeners and versions and, during a roll, epochs.
 _CACHED_MAX: Final = 64
 _CACHE: Final[dict[tuple[object, ...], _Cached]] = {}
@@ -154,9 +154,7 @@ def versions_response(
     hides_level_0 = version < _HIDES_LEVEL_0_BELOW
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(
-                api_key=key, min_version=_ADVERTISED_LOWEST.get(key, offered.lowest), max_version=offered.highest
-            )
+            ApiVersion(api_key=key, min_version=ADVERTISED_LOWEST.get(key, offered.lowest), max_version=offered.highest)
             for key, offered in sorted(api_ranges.items())
         ],
         supported_features=[
