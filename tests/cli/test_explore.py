@@ -48,10 +48,10 @@ def test_what_was_explored_is_one_line(falkirk, explored):
 
 
 def test_a_run_that_breaks_an_invariant_is_printed(falkirk, explored):
-    explored[0][0] = replace(HELD, problem="SingleLeader: two of them", run=("  1. all timers of node 1 pass",))
+    explored[0][0] = replace(HELD, problem="SingleLeader: two of them", run=("  1. node 1 lets all its timers pass",))
     result = falkirk("explore", "election", "--depth", "3")
     assert result.exit_code == 1
-    assert result.stdout.startswith("  1. all timers of node 1 pass\nelection: an invariant does not hold (")
+    assert result.stdout.startswith("  1. node 1 lets all its timers pass\nelection: an invariant does not hold (")
     assert "SingleLeader: two of them" in result.stderr
     assert explored[1][0].depth_max == 3
 

@@ -58,6 +58,8 @@ class LogInMemory:
         self.batches: list[Batch] = []
         self.snapshots: dict[OffsetAndEpoch, bytes] = {}
         self.partial: dict[OffsetAndEpoch, bytearray] = {}
+        # Offered before it is committed; gone with the leadership and at a crash.
+        self.provisional: dict[OffsetAndEpoch, bytes] = {}
         self.start_offset = 0
         self.election_state = ElectionState(epoch=0)
 
@@ -102,7 +104,7 @@ class LogInMemory:
         return data
 
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
-        data = self.snapshots.get(snapshot)
+        data = self.snapshots.get(snapshot) or self.provisional.get(snapshot)
         return None if data is None else SnapshotChunk(data[position : position + bytes_max], len(data))
 
     def voters_changes(self) -> list[VotersChange]:
@@ -161,6 +163,7 @@ class LogInMemory:
         self.snapshots = {each: data for each, data in self.snapshots.items() if each >= snapshot}
         self.batches = [batch for batch in self.batches if batch.base_offset >= snapshot.offset]
         self.start_offset = snapshot.offset
+        self.provisional.clear()
 
     def _index(self, offset: int) -> int:
         return bisect_right(self.batches, offset, key=lambda batch: batch.end_offset)

@@ -28,6 +28,7 @@ from falkirk.protocol.messages.api_versions_request import ApiVersionsRequest
 from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse, SupportedFeatureKey
 from falkirk.protocol.messages.fetch_request import FetchRequest
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.raft.config import RaftConfig
 from falkirk.raft.output import Append, InstallSnapshot, OutboundReply, OutboundRequest, RaftOutput
 from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
@@ -210,6 +211,7 @@ class RaftWorld:
         host.wakeup_ms = 1 << 60
         host.requests.clear()
         host.log.partial.clear()
+        host.log.provisional.clear()
 
     def wipe(self, node_id: int) -> None:
         """Lose the disk; the node is formatted without voters, like a replacement."""
@@ -339,6 +341,8 @@ class RaftWorld:
             if not output.is_empty:
                 self._execute(host, output)
                 continue
+            if not host.replica.is_leader:
+                host.log.provisional.clear()
             self.facts += [f"{host.node_id} {fact.event} {dict(fact.fields)}" for fact in host.replica.pop_facts()]
             wakeup_ms = host.replica.next_wakeup_ms
             host.wakeup_ms = 1 << 60 if wakeup_ms is None else wakeup_ms
@@ -450,6 +454,18 @@ class RaftWorld:
         ends = max(lowerings[-1].end_offset, (replica.held_back_end or -1) + 1)
         if ends <= (replica.high_watermark or 0):
             self.snapshot(node_id)
+
+    def offer_lowering(self, node_id: int) -> None:
+        """Commit by snapshot: write one of the whole log, committed or not, and offer it to those held back."""
+        host = self.hosts[node_id]
+        replica = host.replica
+        assert replica is not None
+        kraft_version, voters = replica.voters_before(host.log.end_offset)
+        content = SnapshotContent(kraft_version, voters, f"state up to {host.log.end_offset}".encode())
+        snapshot = OffsetAndEpoch(host.log.end_offset, host.log.last_epoch)
+        host.log.provisional = {snapshot: content.encode()}
+        replica.offer_snapshot(snapshot)
+        self.drain(host)
 
     # Faults.
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.endpoint import Endpoint
+    from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.raft.voter_set import ReplicaKey, VoterNode, VoterSet
 
 OBSERVER_SESSION_MS: Final = 300_000
@@ -34,6 +35,8 @@ class ReplicaProgress:
     sent_high_watermark: int = -1
     # Whether the last fetch said that the replica can apply a record that lowers metadata.version.
     follows_lowerings: bool = False
+    # The offered snapshot by which it went past a lowering.
+    fetched_offer: OffsetAndEpoch | None = None
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
         """Update after a fetch at `offset`, below which the replica has everything."""
@@ -80,6 +83,8 @@ class Leader:
     pending_change: PendingVoterChange | None = None
     # What voters have reported of themselves at kraft.version 0, by node id.
     reported_voters: dict[int, VoterNode] = field(default_factory=dict)
+    # Of this epoch, and perhaps not committed: for voters that are held back.
+    offered_snapshot: OffsetAndEpoch | None = None
     # Of silent controllers that do not vote: when the next announcement is due, and the wait after it.
     announcements: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -185,6 +190,16 @@ class Leader:
             for node_id, each in self.voters.items()
             if node_id != self.own_key.node_id and each.last_fetch_ms >= 0 and now_ms - each.last_fetch_ms < timeout_ms
         }
+
+    def can_offer(self, snapshot: OffsetAndEpoch) -> bool:
+        """Return whether voters that have a snapshot's records and one that fetches it block any other majority."""
+        having = sum((each.end_offset or 0) >= snapshot.offset for each in self.voters.values())
+        majority = len(self.voters) // 2 + 1
+        return having + 1 + majority > len(self.voters)
+
+    def has_open_offer(self) -> bool:
+        """Return whether a snapshot is offered that is not committed."""
+        return self.offered_snapshot is not None and self.offered_snapshot.offset > (self.high_watermark or 0)
 
     def successors(self) -> tuple[ReplicaKey, ...]:
         """Return the other voters, the most caught up first."""

@@ -191,6 +191,15 @@ class RaftReplica:
         """
         self._voter_changes.raise_kraft_version(now_ms)
 
+    def offer_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Offer a snapshot, of what may not be committed yet, to voters that are held back before a lowering.
+
+        They count for the commit once they have it, and cannot lose it. It must end in the log on disk, in this epoch;
+        the driver deletes it when the leadership ends or the node restarts, unless it is committed, and keeps the log
+        before it until it is. Raises NotLeaderError, and SnapshotOfferRefusedError with the reason.
+        """
+        self._replication.offer_snapshot(snapshot)
+
     def resign(self, now_ms: int) -> None:
         """Stop leading, and tell the other voters, which elect a new leader. Does nothing unless the replica leads."""
         if self._quorum.is_leader:

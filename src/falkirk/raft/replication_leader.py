@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.context import RaftContext
+    from falkirk.raft.leader_state import ReplicaProgress
 
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
 """KRaft's limit for a batch, header included."""
@@ -48,6 +49,10 @@ class BatchTooLargeError(Exception):
     """The records do not fit one batch (8 MiB): nothing was appended."""
 
     error_code = ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+class SnapshotOfferRefusedError(Exception):
+    """A snapshot of what is not committed may not be offered; nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +177,27 @@ class ReplicationLeader:
         self.on_high_watermark(leader, now_ms)
         self.answer_waiting()
 
+    def offer_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Offer a snapshot to voters that are held back. See RaftReplica.offer_snapshot."""
+        leader, reader = self._quorum.state, self._log.reader
+        if not isinstance(leader, Leader):
+            raise NotLeaderError(f"node {self._quorum.own_key.node_id} does not lead in epoch {leader.epoch}")
+        if snapshot.epoch != leader.epoch or not leader.epoch_start_offset < snapshot.offset <= reader.end_offset:
+            raise SnapshotOfferRefusedError(f"{snapshot} does not end in the log of epoch {leader.epoch}")
+        voters_offset = self._log.history.voters_offset
+        if leader.pending_change is not None or (
+            voters_offset is not None and reader.lowerings and voters_offset >= reader.lowerings[0].base_offset
+        ):
+            raise SnapshotOfferRefusedError("the voters change")
+        if not leader.can_offer(snapshot):
+            raise SnapshotOfferRefusedError(
+                f"of {len(leader.voters)} voters too few have offset {snapshot.offset - 1}: once one has fetched the "
+                "snapshot, the others could still elect a leader without it; one replica of falkirk suffices for at "
+                "most 4 voters"
+            )
+        leader.offered_snapshot = snapshot
+        self.answer_waiting()
+
     # Fetches.
 
     def receive_fetch(self, token: int, request: FetchRequest, api_version: int, now_ms: int) -> None:
@@ -259,6 +285,8 @@ class ReplicationLeader:
             return fetch_answer(context, fetch.api_version, high_watermark=leader.high_watermark), False
         offset = partition.fetch_offset
         snapshot, diverging = self._place(offset, partition.last_fetched_epoch)
+        if snapshot is None and diverging is None:
+            snapshot = self._offered(leader, fetch)
         if snapshot is not None or diverging is not None:
             answer = fetch_answer(
                 context,
@@ -287,7 +315,9 @@ class ReplicationLeader:
         ends = (
             each.end_offset
             for each in (*leader.voters.values(), *leader.observers.values())
-            if each.key.node_id != leader.own_key.node_id and not each.follows_lowerings
+            if each.key.node_id != leader.own_key.node_id
+            and not each.follows_lowerings
+            and (each.fetched_offer is None or each.fetched_offer != leader.offered_snapshot)
         )
         return max((end for end in ends if end is not None and end > lowerings[0].base_offset), default=None)
 
@@ -297,6 +327,17 @@ class ReplicationLeader:
         if not lowerings or shows_follows_lowerings(fetch.request.unknown_tagged_fields):
             return None
         return lowerings[0].base_offset
+
+    def _offered(self, leader: Leader, fetch: _WaitingFetch) -> OffsetAndEpoch | None:
+        """Return the snapshot that a voter is to fetch because nothing else of the log is for it.
+
+        Observers wait for the commit: they block no election, so they could have what is lost.
+        """
+        snapshot, ceiling = leader.offered_snapshot, self._ceiling(fetch)
+        offset, epoch = fetch.partition.fetch_offset, fetch.partition.last_fetched_epoch
+        if snapshot is None or ceiling is None or offset < ceiling or leader.voter_progress(fetch.key) is None:
+            return None
+        return snapshot if (snapshot.epoch, snapshot.offset) > (epoch, offset) else None
 
     def _update_progress(self, fetch: _WaitingFetch, now_ms: int) -> None:
         """Record a fetch that fits our log: the replica has everything before its offset."""
@@ -310,11 +351,20 @@ class ReplicationLeader:
         ):
             return
         progress = leader.progress(fetch.key)
+        self._note_offered_snapshot(leader, progress, fetch)
         progress.fetched(partition.fetch_offset, self._log.reader.end_offset, now_ms)
         progress.follows_lowerings = shows_follows_lowerings(fetch.request.unknown_tagged_fields)
         leader.voter_fetched(fetch.key, now_ms, self._quorum.check_quorum_timeout_ms)
         if leader.voter_progress(fetch.key) is not None:
             self.update_high_watermark(leader, now_ms)
+
+    def _note_offered_snapshot(self, leader: Leader, progress: ReplicaProgress, fetch: _WaitingFetch) -> None:
+        """Recognise a held-back replica that reaches the offered snapshot's end: nothing but that leads there."""
+        snapshot, ceiling = leader.offered_snapshot, self._ceiling(fetch)
+        if snapshot is None or ceiling is None or progress.end_offset is None or ceiling >= snapshot.offset:
+            return
+        if progress.end_offset < snapshot.offset == fetch.partition.fetch_offset:
+            progress.fetched_offer = snapshot
 
     def _lacks_high_watermark(self, leader: Leader, fetch: _WaitingFetch) -> bool:
         """Return whether the replica lacks our high watermark.

@@ -209,7 +209,7 @@ class VoterChanges:
         if history.kraft_version >= version:
             return None
         name = f"{KRAFT_VERSION_FEATURE} to KRAFT_VERSION_{version}"
-        if not isinstance(state, Leader) or state.high_watermark is None:
+        if not isinstance(state, Leader) or state.high_watermark is None or state.has_open_offer():
             return f"Invalid upgrade of {name} because the quorum has no leader that could"
         if any(version not in node.kraft_versions or node.key.directory_id == ZERO_UUID for node in self._known()):
             return f"Invalid upgrade of {name} because not all of the voters support it"
@@ -351,6 +351,9 @@ class VoterChanges:
     def _change_refusal(self, leader: Leader, doing: str) -> _Refusal | None:
         if leader.pending_change is not None:
             reason = "Request timed out waiting for leader to handle previous voter change request"
+            return ErrorCode.REQUEST_TIMED_OUT, reason
+        if leader.has_open_offer():
+            reason = "Request timed out waiting for voters to commit a snapshot that lowers metadata.version"
             return ErrorCode.REQUEST_TIMED_OUT, reason
         if leader.high_watermark is None:
             reason = "Request timed out waiting for leader to establish HWM and fence previous voter changes"

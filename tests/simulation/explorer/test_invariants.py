@@ -13,7 +13,17 @@ FIRST = BatchIdentity(0, 1, 1, 11)
 SECOND = BatchIdentity(1, 2, 1, 12)
 OTHER = BatchIdentity(1, 2, 2, 22)
 FOLLOWS = NodeView(
-    node_id=1, epoch=1, is_leader=False, voted_id=2, history=(FIRST, SECOND), committed=(FIRST,), voters=(1, 2), text=""
+    node_id=1,
+    epoch=1,
+    is_leader=False,
+    voted_id=2,
+    history=(FIRST, SECOND),
+    committed=(FIRST,),
+    voters=(1, 2),
+    lowers=False,
+    can_clean=False,
+    has_offer=False,
+    text="",
 )
 LEADS = replace(FOLLOWS, is_leader=True, voted_id=None)
 PAST = Past(leaders=((1, 2),), committed=(FIRST, SECOND))

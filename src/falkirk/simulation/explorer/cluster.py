@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from falkirk.simulation.explorer.scope import Scope
 
 _LATE: Final = None
+# The field of `Used` that counts events of a kind.
+_COUNTED: Final = {
+    "append": "appends",
+    "crash": "crashes",
+    "lose": "losses",
+    "lose-answer": "losses",
+    "change-voter": "voter_changes",
+    "lower": "lowerings",
+}
 
 
 class Envelope(NamedTuple):
@@ -123,6 +132,7 @@ class ExploredCluster:
             yield Event("timers", node_id)
             if used.crashes < scope.crashes_max:
                 yield Event("crash", node_id)
+            yield from self._events_of_lowering(view, used)
             if not view.is_leader:
                 continue
             if used.appends < scope.appends_max:
@@ -130,6 +140,20 @@ class ExploredCluster:
             if used.voter_changes < scope.voter_changes_max:
                 for subject in scope.node_ids:
                     yield Event("change-voter", node_id, subject=subject)
+
+    def _events_of_lowering(self, view: NodeView, used: Used) -> Iterator[Event]:
+        """Yield how a replica that is not real Kafka's lowers the level, offers the snapshot, and cleans its log."""
+        if view.node_id in self.scope.jvm_nodes:
+            return
+        if view.can_clean:
+            yield Event("clean", view.node_id)
+        if not view.is_leader:
+            return
+        if view.lowers and not view.has_offer:
+            yield Event("offer", view.node_id)
+        # Everything before it is committed, and new writes wait.
+        if not view.lowers and used.lowerings < self.scope.lowerings_max and view.committed == view.history:
+            yield Event("lower", view.node_id)
 
     def follow(self, state: ClusterState, event: Event) -> Followed | None:
         """Return the state behind an event; None if it is none of the scope."""
@@ -145,38 +169,29 @@ class ExploredCluster:
 
     def _follow(self, state: ClusterState, event: Event) -> Followed:
         used = state.used
+        count = _COUNTED.get(event.kind)
+        if count is not None:
+            state = state._replace(used=used._replace(**{count: getattr(used, count) + 1}))
         match event:
             case Event("deliver" | "lose-answer", _, int() as number):
                 return self._deliver(state, number, event)
             case Event("lose", node_id, int() as number):
                 slot = self._envelopes[number].slot
                 assert slot is not None
-                state = state._replace(
-                    messages=_without(state.messages, number), used=used._replace(losses=used.losses + 1)
-                )
-                return self._stepped(state, node_id, Input("failure", slot=slot))
-            case Event("crash", node_id):
-                return self._stepped(
-                    state._replace(used=used._replace(crashes=used.crashes + 1)), node_id, Input("crash")
-                )
-            case Event("append", node_id):
-                return self._stepped(
-                    state._replace(used=used._replace(appends=used.appends + 1)), node_id, Input("append")
-                )
+                state = state._replace(messages=_without(state.messages, number))
+                given = Input("failure", slot=slot)
             case Event("change-voter", node_id, subject=int() as subject):
                 voters = self.steps.view(state.nodes[self._index[node_id]]).voters
                 added, removed = self._changes[subject]
-                state = state._replace(used=used._replace(voter_changes=used.voter_changes + 1))
-                return self._stepped(state, node_id, Input("change-voter", removed if subject in voters else added))
+                given = Input("change-voter", removed if subject in voters else added)
             case Event(kind, node_id):
-                return self._stepped(state, node_id, Input(kind))
+                given = Input(kind)
+        return self._stepped(state, node_id, given)
 
     def _deliver(self, state: ClusterState, number: int, event: Event) -> Followed:
         source, target, slot, is_request, body = self._envelopes[number]
         first, second = (event.crash if event.crash and event.crash.step == step else None for step in (0, 1))
         state = state._replace(messages=_without(state.messages, number))
-        if event.kind == "lose-answer":
-            state = state._replace(used=state.used._replace(losses=state.used.losses + 1))
         if not is_request:
             return self._stepped(state, target, Input("response", body, slot, first))
         if body.name == ApiVersionsRequest.__name__:
@@ -239,7 +254,7 @@ class ExploredCluster:
         )
 
     def _kind(self, node_id: int) -> tuple[bool, bool]:
-        return node_id in self.scope.voters, node_id in self.scope.jvm_voters
+        return node_id in self.scope.voters, node_id in self.scope.jvm_nodes
 
     def _voter_changes(self, node_id: int) -> tuple[Body, Body]:
         endpoint, key = endpoint_of(node_id), self.steps.voter_key(node_id)

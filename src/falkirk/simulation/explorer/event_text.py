@@ -17,6 +17,15 @@ _SHOWN: Final = (
     "voter_id", "error_code",
 )  # fmt: skip
 
+_VERBS: Final = {
+    "timers": "lets all its timers pass",
+    "crash": "crashes and starts again",
+    "append": "appends a record",
+    "lower": "appends a record that lowers the level",
+    "offer": "offers a snapshot of its whole log",
+    "clean": "replaces what is committed in its log by a snapshot",
+}
+
 
 def event_text(cluster: ExploredCluster, event: Event) -> str:
     """Return an event as one line."""
@@ -34,17 +43,9 @@ def _text(cluster: ExploredCluster, event: Event) -> str:
         late = " (late)" if envelope.slot is None else ""
         verb = {"deliver": "gets", "lose": "does not get"}.get(event.kind, "gets, and its response is lost:")
         return f"node {envelope.target} {verb} {name} from {envelope.source}{late}: {fields}"
-    match event.kind:
-        case "timers":
-            return f"all timers of {node} pass"
-        case "crash":
-            return f"{node} crashes and starts again"
-        case "append":
-            return f"{node} appends a record"
-        case "change-voter":
-            return f"{node} is requested to add or remove voter {event.subject}"
-        case kind:
-            return f"{node}: {kind}"
+    if event.kind == "change-voter":
+        return f"{node} is requested to add or remove voter {event.subject}"
+    return f"{node} {_VERBS[event.kind]}"
 
 
 def _fields(message: object) -> Iterator[str]:

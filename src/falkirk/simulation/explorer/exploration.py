@@ -137,8 +137,8 @@ class Exploration:
         for outcome in reached.outcomes:
             if outcome.fatal:
                 node_id = self._cluster.steps.view(outcome.node).node_id
-                if node_id in self._scope.jvm_voters:
-                    raise InvariantViolatedError("JvmVotersLive", f"node {node_id} ends: {', '.join(outcome.fatal)}")
+                if node_id in self._scope.jvm_nodes:
+                    raise InvariantViolatedError("JvmNodesLive", f"node {node_id} ends: {', '.join(outcome.fatal)}")
         for before, number in zip(state.nodes, reached.state.nodes, strict=True):
             if before == number:
                 continue

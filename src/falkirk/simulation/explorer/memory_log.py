@@ -90,17 +90,20 @@ class MemoryLog:
     def __init__(self, disk: DiskContent) -> None:
         self.disk = disk
         self._partial: dict[OffsetAndEpoch, bytes] = {}
+        # Offered before it is committed: deleted when the leadership ends, and at a start.
+        self._provisional: tuple[OffsetAndEpoch, bytes] | None = None
 
     def copy(self) -> MemoryLog:
         """Return a log with the same content."""
         copied = MemoryLog(self.disk)
         copied._partial = dict(self._partial)
+        copied._provisional = self._provisional
         return copied
 
     @property
     def key(self) -> tuple[object, ...]:
         """A hashable value that is equal for equal logs."""
-        return self.disk.key, tuple(sorted(self._partial.items()))
+        return self.disk.key, tuple(sorted(self._partial.items())), self._provisional
 
     @property
     def history(self) -> tuple[BatchIdentity, ...]:
@@ -110,6 +113,11 @@ class MemoryLog:
             return tuple(batch.identity for batch in self.disk.batches)
         before = SnapshotContent.decode(self.disk.snapshots[latest]).history
         return (*before, *(each.identity for each in self.disk.batches if each.identity.base_offset >= latest.offset))
+
+    @property
+    def has_provisional(self) -> bool:
+        """True if there is a snapshot that was written before it was committed."""
+        return self._provisional is not None
 
     @property
     def start_offset(self) -> int:
@@ -172,6 +180,8 @@ class MemoryLog:
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
         """Return a chunk of a snapshot; None if it does not exist."""
         data = self.disk.snapshots.get(snapshot)
+        if self._provisional is not None and self._provisional[0] == snapshot:
+            data = self._provisional[1]
         return None if data is None else SnapshotChunk(data[position : position + bytes_max], len(data))
 
     def voters_changes(self) -> Sequence[VotersChange]:
@@ -190,6 +200,27 @@ class MemoryLog:
     def write_election_state(self, state: ElectionState) -> None:
         """Replace quorum-state."""
         self.disk = replace(self.disk, election_state=state)
+
+    def write_provisional(self, kraft_version: int, voters: VotersRecord | None) -> OffsetAndEpoch:
+        """Write a snapshot of the whole log, committed or not."""
+        content = SnapshotContent(kraft_version=kraft_version, voters=voters, history=self.history)
+        snapshot = OffsetAndEpoch(self.end_offset, self.last_epoch)
+        self._provisional = snapshot, content.encode()
+        return snapshot
+
+    def delete_provisional(self) -> None:
+        """Delete that snapshot."""
+        self._provisional = None
+
+    def snapshot_up_to(self, end_offset: int, kraft_version: int, voters: VotersRecord | None) -> OffsetAndEpoch:
+        """Replace the batches before an offset by a snapshot."""
+        self._provisional = None
+        history = tuple(each for each in self.history if each.end_offset <= end_offset)
+        snapshot = OffsetAndEpoch(end_offset, history[-1].epoch)
+        content = SnapshotContent(kraft_version=kraft_version, voters=voters, history=history)
+        kept = tuple(each for each in self.disk.batches if each.identity.base_offset >= end_offset)
+        self.disk = replace(self.disk, batches=kept, snapshots={snapshot: content.encode()}, start_offset=end_offset)
+        return snapshot
 
     def apply(self, change: LogChange) -> None:
         """Apply a change of a replica's output."""

@@ -127,7 +127,9 @@ class Reflection:
             case MemoryLog():
                 return value.key
             case RequestManager():
-                return self._requests_value(value, seen)
+                is_first = id(value) not in seen
+                seen.add(id(value))
+                return self._requests_value(value, seen) if is_first else None
             case RaftConfig() | MethodType():
                 return None
         if self._slots(type(value)) is None:

@@ -6,6 +6,7 @@ two, and the exploration of the cluster, which meets most pairs many times, look
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,8 +17,9 @@ from falkirk.raft.config import RaftConfig
 from falkirk.raft.output import ElectionState, OutboundRequest
 from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
 from falkirk.raft.replica import RaftReplica
+from falkirk.raft.replication_leader import SnapshotOfferRefusedError
 from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, VoterSet
-from falkirk.simulation.explorer.memory_log import DiskContent, MemoryLog, SnapshotContent
+from falkirk.simulation.explorer.memory_log import LOWERING, DiskContent, MemoryLog, SnapshotContent
 from falkirk.simulation.explorer.reflection import NOW_MS, Reflection
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class Crash(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What happens to a replica. `kind`: request, response, failure, timers, crash, append or change-voter."""
+    """What happens to a replica. `kind`: request, response, failure, timers, crash, or what a node or client does."""
 
     kind: str
     body: Body | None = None
@@ -104,7 +106,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
-    """What invariants read of a replica's state; `committed`: the batches below the high watermark."""
+    """What invariants and events read of a replica's state.
+
+    `committed`: the batches below the high watermark. `lowers`: the log has a lowering; `can_clean`: a snapshot may
+    take its place; `has_offer`: one is offered before that.
+    """
 
     node_id: int
     epoch: int
@@ -113,6 +119,9 @@ class NodeView:
     history: tuple[BatchIdentity, ...]
     committed: tuple[BatchIdentity, ...]
     voters: tuple[int, ...]
+    lowers: bool
+    can_clean: bool
+    has_offer: bool
     text: str
 
 
@@ -209,8 +218,14 @@ class ReplicaSteps:
             case Input("timers"):
                 self._reflection.let_all_timers_pass(replica)
                 replica.tick(NOW_MS)
-            case Input("append"):
-                replica.append([b"record"], NOW_MS)
+            case Input("append" | "lower" as kind):
+                replica.append([LOWERING if kind == "lower" else b"record"], NOW_MS)
+            case Input("offer"):
+                with suppress(SnapshotOfferRefusedError):
+                    replica.offer_snapshot(log.write_provisional(*replica.voters_before(log.end_offset)))
+            case Input("clean"):
+                end_offset = self._views[number].committed[-1].end_offset
+                replica.snapshot_created(log.snapshot_up_to(end_offset, *replica.voters_before(end_offset)))
             case other:
                 raise AssertionError(f"{other} is no input")
         if given.crash is not None:
@@ -228,6 +243,8 @@ class ReplicaSteps:
     ) -> Outcome:
         """Write and send what the step led to, and number the new state. `former_ids` None: the process is new."""
         drained = _drain(node, None, reply_version)
+        if not node.replica.is_leader:
+            node.log.delete_provisional()
         awaited = node.replica._requests._sent.keys()  # noqa: SLF001
         sent = tuple(
             Sent(slot, Body.of(request.message))
@@ -270,12 +287,12 @@ class ReplicaSteps:
             bootstrap_servers=tuple(endpoint_of(each) for each in scope.voters) if scope.is_dynamic else (),
             listeners={LISTENER: endpoint_of(node_id)},
             has_pre_vote=scope.has_pre_vote,
-            follows_lowerings=node_id not in scope.jvm_voters,
+            follows_lowerings=node_id not in scope.jvm_nodes,
             # A request that failed may be sent again at once, and no fetch waits: other events come in between anyway.
             retry_backoff_ms=0,
             fetch_max_wait_ms=0,
-            # One batch in a response.
-            fetch_bytes_max=1,
+            # One batch in a response, and most snapshots.
+            fetch_bytes_max=90,
         )
 
     def _voter(self, node_id: int) -> VoterNode:
@@ -330,6 +347,8 @@ def _view(node_id: int, node: _Node) -> NodeView:
     role = "leads" if replica.is_leader else "follows" if replica.leader.leader_id is not None else "has no leader"
     known = "-" if high_watermark is None else high_watermark
     end = f"{log.end_offset}, epoch {log.last_epoch}"
+    lowerings, held_back = log.lowerings, replica.held_back_end
+    behind = max(lowerings[-1].end_offset if lowerings else 0, 0 if held_back is None else held_back + 1)
     return NodeView(
         node_id=node_id,
         epoch=replica.epoch,
@@ -338,5 +357,8 @@ def _view(node_id: int, node: _Node) -> NodeView:
         history=history,
         committed=tuple(each for each in history if each.end_offset <= (high_watermark or 0)),
         voters=tuple(sorted(replica.voters)),
+        lowers=bool(lowerings),
+        can_clean=bool(lowerings) and behind <= (high_watermark or 0),
+        has_offer=log.has_provisional,
         text=f"{node_id} {role} in epoch {replica.epoch}, log ends at {end}, high watermark {known}",
     )

@@ -9,20 +9,19 @@ from dataclasses import dataclass
 class Scope:
     """A small cluster and bounds of its runs.
 
-    `voters`: node ids at the start; `observers`: replicas that may become voters, for which kraft.version is 1.
-    `starts_led`: the first voter leads, and all have followed it.
-
-    `jvm_voters`: those of `voters` that behave as real Kafka's. `depth_max`: events in a run; the others bound what a
-    run may have of a kind: epochs, records appended by clients, crashes, requests or responses lost, changes of voters,
-    lowerings by a snapshot that is not yet committed. `has_late_requests`: requests whose response is no longer awaited
-    may still arrive. `has_separate_answers`: other events may come between a request's arrival and its response's.
+    `voters`: node ids at the start; `observers`: replicas that may become voters, for which kraft.version is 1;
+    `jvm_nodes`: those of both that behave as real Kafka's. `starts_led`: the first voter leads, and all have followed
+    it. `depth_max`: events in a run; the others bound what a run may have of a kind: epochs, records appended by
+    clients, crashes, requests or responses lost, changes of voters, lowerings. `has_late_requests`: requests whose
+    response is no longer awaited may still arrive. `has_separate_answers`: other events may come between a request's
+    arrival and its response's.
     """
 
     name: str
     about: str
     voters: tuple[int, ...]
     observers: tuple[int, ...] = ()
-    jvm_voters: tuple[int, ...] = ()
+    jvm_nodes: tuple[int, ...] = ()
     starts_led: bool = False
     depth_max: int
     epochs_max: int
