@@ -35,6 +35,19 @@ def test_what_each_depth_has_is_reported():
     assert depths[1][1] > depths[0][1]
 
 
+@pytest.mark.parametrize(("name", "is_committed"), [("snapshot-crash", True), ("snapshot-five", False)])
+def test_real_kafkas_voters_reach_the_lowering_where_a_snapshot_is_offered(name, is_committed):
+    """Otherwise these scopes would explore nothing."""
+    scope = replace(SCOPES[name], depth_max=5, crashes_max=0, epochs_max=1)
+    exploration = Exploration(scope)
+    assert exploration.run().problem is None
+    steps = exploration._cluster.steps
+    views = [steps.view(number) for number in range(steps.count)]
+    lowered = [view for view in views if view.node_id in scope.jvm_nodes and len(view.committed) == 2]
+    assert bool(lowered) == is_committed
+    assert any(view.lowers for view in views)
+
+
 @pytest.mark.slow
 def test_every_run_of_an_election_keeps_the_invariants():
     result = Exploration(replace(ELECTION, crashes_max=0)).run()

@@ -23,6 +23,8 @@ FOLLOWS = NodeView(
     lowers=False,
     can_clean=False,
     has_offer=False,
+    is_active=False,
+    misfit=None,
     text="",
 )
 LEADS = replace(FOLLOWS, is_leader=True, voted_id=None)
@@ -42,6 +44,7 @@ def test_what_was_committed_and_led_is_remembered():
         ("SingleLeader", LEADS),
         ("LeaderCompleteness", replace(LEADS, epoch=2, history=(FIRST,))),
         ("ConsistentCommittedData", replace(FOLLOWS, history=(FIRST, OTHER), committed=(FIRST, OTHER))),
+        ("FinalizedWithinSupported", replace(FOLLOWS, misfit="a broker is too old")),
         ("CommittedDataStays", replace(FOLLOWS, history=(), committed=())),
     ],
 )

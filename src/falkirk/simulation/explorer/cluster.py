@@ -34,6 +34,8 @@ _COUNTED: Final = {
     "lose-answer": "losses",
     "change-voter": "voter_changes",
     "lower": "lowerings",
+    "register": "decisions",
+    "finalize": "decisions",
 }
 
 
@@ -55,6 +57,7 @@ class Used(NamedTuple):
     losses: int = 0
     voter_changes: int = 0
     lowerings: int = 0
+    decisions: int = 0
 
 
 class ClusterState(NamedTuple):
@@ -133,13 +136,19 @@ class ExploredCluster:
             if used.crashes < scope.crashes_max:
                 yield Event("crash", node_id)
             yield from self._events_of_lowering(view, used)
-            if not view.is_leader:
-                continue
-            if used.appends < scope.appends_max:
-                yield Event("append", node_id)
-            if used.voter_changes < scope.voter_changes_max:
-                for subject in scope.node_ids:
-                    yield Event("change-voter", node_id, subject=subject)
+            if view.is_leader:
+                yield from self._events_of_leader(view, used)
+
+    def _events_of_leader(self, view: NodeView, used: Used) -> Iterator[Event]:
+        scope, node_id = self.scope, view.node_id
+        if used.appends < scope.appends_max:
+            yield Event("append", node_id)
+        if view.is_active and used.decisions < scope.decisions_max:
+            yield Event("register", node_id)
+            yield Event("finalize", node_id)
+        if used.voter_changes < scope.voter_changes_max:
+            for subject in scope.node_ids:
+                yield Event("change-voter", node_id, subject=subject)
 
     def _events_of_lowering(self, view: NodeView, used: Used) -> Iterator[Event]:
         """Yield how a replica that is not real Kafka's lowers the level, offers the snapshot, and cleans its log."""

@@ -21,6 +21,8 @@ _VERBS: Final = {
     "timers": "lets all its timers pass",
     "crash": "crashes and starts again",
     "append": "appends a record",
+    "register": "is requested to register a broker of an older release",
+    "finalize": "is requested to finalize a level that an older release does not support",
     "lower": "appends a record that lowers the level",
     "offer": "offers a snapshot of its whole log",
     "clean": "replaces what is committed in its log by a snapshot",

@@ -54,6 +54,8 @@ def after(past: Past, before: NodeView, view: NodeView) -> Past:
         )
     if before.committed != view.history[: len(before.committed)]:
         raise InvariantViolatedError("CommittedDataStays", f"{node} has removed what it has committed")
+    if view.misfit is not None:
+        raise InvariantViolatedError("FinalizedWithinSupported", f"on {node} {view.misfit}")
     if len(view.committed) > shared:
         committed = view.committed
     return Past(leaders, committed)

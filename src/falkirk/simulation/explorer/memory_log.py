@@ -157,6 +157,17 @@ class MemoryLog:
             if LOWERING in batch.data
         ]
 
+    def values_before(self, end_offset: int) -> tuple[bytes, ...]:
+        """Return the data records of the batches that end at an offset or before."""
+        return tuple(
+            value
+            for stored in self.disk.batches
+            if not stored.is_control and stored.identity.end_offset <= end_offset
+            for batch in read_batches(stored.data)
+            for record in batch.records()
+            if (value := record.value) is not None
+        )
+
     def end_offset_for_epoch(self, epoch: int) -> OffsetAndEpoch:
         """Return the largest epoch not above `epoch`, and its end offset."""
         if epoch == self.last_epoch:

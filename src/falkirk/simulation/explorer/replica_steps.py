@@ -20,6 +20,7 @@ from falkirk.raft.replica import RaftReplica
 from falkirk.raft.replication_leader import SnapshotOfferRefusedError
 from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, VoterSet
 from falkirk.simulation.explorer.memory_log import LOWERING, DiskContent, MemoryLog, SnapshotContent
+from falkirk.simulation.explorer.metadata_decisions import MetadataDecisions
 from falkirk.simulation.explorer.reflection import NOW_MS, Reflection
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class NodeView:
     """What invariants and events read of a replica's state.
 
     `committed`: the batches below the high watermark. `lowers`: the log has a lowering; `can_clean`: a snapshot may
-    take its place; `has_offer`: one is offered before that.
+    take its place; `has_offer`: one is offered before that. `is_active`: the node's controller decides; `misfit`: what
+    is wrong with the committed metadata.
     """
 
     node_id: int
@@ -122,6 +124,8 @@ class NodeView:
     lowers: bool
     can_clean: bool
     has_offer: bool
+    is_active: bool
+    misfit: str | None
     text: str
 
 
@@ -158,6 +162,7 @@ class ReplicaSteps:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._reflection = Reflection()
+        self._decisions = MetadataDecisions(_LowestChance())
         self._nodes: list[_Node] = []
         self._numbers: dict[Hashable, int] = {}
         self._outcomes: dict[tuple[int, Input], Outcome] = {}
@@ -218,20 +223,32 @@ class ReplicaSteps:
             case Input("timers"):
                 self._reflection.let_all_timers_pass(replica)
                 replica.tick(NOW_MS)
-            case Input("append" | "lower" as kind):
-                replica.append([LOWERING if kind == "lower" else b"record"], NOW_MS)
-            case Input("offer"):
-                with suppress(SnapshotOfferRefusedError):
-                    replica.offer_snapshot(log.write_provisional(*replica.voters_before(log.end_offset)))
-            case Input("clean"):
-                end_offset = self._views[number].committed[-1].end_offset
-                replica.snapshot_created(log.snapshot_up_to(end_offset, *replica.voters_before(end_offset)))
-            case other:
-                raise AssertionError(f"{other} is no input")
+            case Input(kind):
+                self._act(kind, node, self._views[number])
         if given.crash is not None:
             _drain(node, given.crash.writes)
             return self._started(node_id, log.disk)
         return self._settled(node_id, node, former.request_ids, None if given.body is None else given.body.version)
+
+    def _act(self, kind: str, node: _Node, view: NodeView) -> None:
+        """Do what a node's driver, controller or client does with its replica."""
+        replica, log = node.replica, node.log
+        match kind:
+            case "append" | "lower":
+                replica.append([LOWERING if kind == "lower" else b"record"], NOW_MS)
+            case "register" | "finalize":
+                decide = self._decisions.register if kind == "register" else self._decisions.finalize
+                records = decide(log.values_before(log.end_offset), replica.epoch)
+                if records:
+                    replica.append(records, NOW_MS)
+            case "offer":
+                with suppress(SnapshotOfferRefusedError):
+                    replica.offer_snapshot(log.write_provisional(*replica.voters_before(log.end_offset)))
+            case "clean":
+                end_offset = view.committed[-1].end_offset
+                replica.snapshot_created(log.snapshot_up_to(end_offset, *replica.voters_before(end_offset)))
+            case _:
+                raise AssertionError(f"{kind} is no input")
 
     def _started(self, node_id: int, disk: DiskContent) -> Outcome:
         log = MemoryLog(disk)
@@ -273,8 +290,35 @@ class ReplicaSteps:
         if number is None:
             number = self._numbers[key] = len(self._nodes)
             self._nodes.append(node)
-            self._views.append(_view(node_id, node))
+            self._views.append(self._view(node_id, node))
         return number
+
+    def _view(self, node_id: int, node: _Node) -> NodeView:
+        replica, log, stored = node.replica, node.log, node.log.disk.election_state
+        history, high_watermark = log.history, replica.high_watermark
+        role = "leads" if replica.is_leader else "follows" if replica.leader.leader_id is not None else "has no leader"
+        known = "-" if high_watermark is None else high_watermark
+        end = f"{log.end_offset}, epoch {log.last_epoch}"
+        start = replica.leader.epoch_start_offset
+        lowerings, held_back = log.lowerings, replica.held_back_end
+        behind = max(lowerings[-1].end_offset if lowerings else 0, 0 if held_back is None else held_back + 1)
+        return NodeView(
+            node_id=node_id,
+            epoch=replica.epoch,
+            is_leader=replica.is_leader,
+            voted_id=stored.voted_id,
+            history=history,
+            committed=tuple(each for each in history if each.end_offset <= (high_watermark or 0)),
+            voters=tuple(sorted(replica.voters)),
+            lowers=bool(lowerings),
+            can_clean=bool(lowerings) and behind <= (high_watermark or 0),
+            has_offer=log.has_provisional,
+            is_active=start is not None and (high_watermark or 0) > start,
+            misfit=self._decisions.misfit(log.values_before(high_watermark or 0))
+            if self._scope.decisions_max
+            else None,
+            text=f"{node_id} {role} in epoch {replica.epoch}, log ends at {end}, high watermark {known}",
+        )
 
     def _config(self, node_id: int) -> RaftConfig:
         scope = self._scope
@@ -339,26 +383,3 @@ def _drain(node: _Node, writes_max: int | None, reply_version: int | None = None
             elif message.token == _TOKEN:
                 drained.reply = Body.of(message.message, reply_version)
     return drained
-
-
-def _view(node_id: int, node: _Node) -> NodeView:
-    replica, log, stored = node.replica, node.log, node.log.disk.election_state
-    history, high_watermark = log.history, replica.high_watermark
-    role = "leads" if replica.is_leader else "follows" if replica.leader.leader_id is not None else "has no leader"
-    known = "-" if high_watermark is None else high_watermark
-    end = f"{log.end_offset}, epoch {log.last_epoch}"
-    lowerings, held_back = log.lowerings, replica.held_back_end
-    behind = max(lowerings[-1].end_offset if lowerings else 0, 0 if held_back is None else held_back + 1)
-    return NodeView(
-        node_id=node_id,
-        epoch=replica.epoch,
-        is_leader=replica.is_leader,
-        voted_id=stored.voted_id,
-        history=history,
-        committed=tuple(each for each in history if each.end_offset <= (high_watermark or 0)),
-        voters=tuple(sorted(replica.voters)),
-        lowers=bool(lowerings),
-        can_clean=bool(lowerings) and behind <= (high_watermark or 0),
-        has_offer=log.has_provisional,
-        text=f"{node_id} {role} in epoch {replica.epoch}, log ends at {end}, high watermark {known}",
-    )

@@ -12,7 +12,8 @@ class Scope:
     `voters`: node ids at the start; `observers`: replicas that may become voters, for which kraft.version is 1;
     `jvm_nodes`: those of both that behave as real Kafka's. `starts_led`: the first voter leads, and all have followed
     it. `depth_max`: events in a run; the others bound what a run may have of a kind: epochs, records appended by
-    clients, crashes, requests or responses lost, changes of voters, lowerings. `has_late_requests`: requests whose
+    clients, crashes, requests or responses lost, changes of voters, lowerings, decisions of the controller on a
+    registration or a level. `has_late_requests`: requests whose
     response is no longer awaited may still arrive. `has_separate_answers`: other events may come between a request's
     arrival and its response's.
     """
@@ -30,6 +31,7 @@ class Scope:
     losses_max: int = 0
     voter_changes_max: int = 0
     lowerings_max: int = 0
+    decisions_max: int = 0
     has_pre_vote: bool = False
     has_late_requests: bool = False
     has_separate_answers: bool = False

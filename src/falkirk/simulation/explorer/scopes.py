@@ -159,6 +159,15 @@ _ALL: Final = (
         epochs_max=2,
         lowerings_max=1,
     ),
+    Scope(
+        name="registration",
+        about="an older broker registers while a level is finalized that it does not support, over two controllers",
+        voters=(1, 2, 3),
+        starts_led=True,
+        depth_max=12,
+        epochs_max=2,
+        decisions_max=3,
+    ),
 )
 SCOPES: Final = {scope.name: scope for scope in _ALL}
 """The scopes that `falkirk explore` knows."""
