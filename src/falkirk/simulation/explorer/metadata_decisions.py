@@ -22,6 +22,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.metadata_record import decode_metadata_record, encode_metadata_record
+from falkirk.simulation.plans.roll_plan import ROLLING_RELEASES
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class MetadataDecisions:
 
     def __init__(self, random: Chance) -> None:
         self._random = random
-        self._old, self._new = Release.parse("3.9"), Release.parse("4.3")
+        self._old, self._new = Release.parse(ROLLING_RELEASES[0]), Release.parse(ROLLING_RELEASES[-1])
         self._settings = ControllerSettings(
             node_id=1, cluster_id=_CLUSTER_ID, release=self._new, supported_features=self._new.supported_features()
         )
