@@ -28,6 +28,13 @@ def test_the_same_scope_has_the_same_states():
     assert first == second
 
 
+@pytest.mark.parametrize("name", list(SCOPES))
+def test_every_scope_begins(name):
+    result = Exploration(replace(SCOPES[name], depth_max=1)).run()
+    assert result.problem is None
+    assert result.depth == 1
+
+
 def test_what_each_depth_has_is_reported():
     depths = []
     Exploration(replace(ELECTION, depth_max=2), on_depth=lambda *each: depths.append(each)).run()

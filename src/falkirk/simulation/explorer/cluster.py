@@ -164,11 +164,12 @@ class ExploredCluster:
         if not view.lowers and used.lowerings < self.scope.lowerings_max and view.committed == view.history:
             yield Event("lower", view.node_id)
 
-    def follow(self, state: ClusterState, event: Event) -> Followed | None:
+    def follow(self, state: ClusterState, event: Event, *, is_answered_at_once: bool = False) -> Followed | None:
         """Return the state behind an event; None if it is none of the scope."""
         if not self._is_first_of_its_kind(state, event.node):
             return None
-        followed = self._follow(state, event)
+        is_separate = self.scope.has_separate_answers and not is_answered_at_once
+        followed = self._follow(state, event, is_separate=is_separate)
         if followed.state == state:
             return None
         for number in followed.state.nodes:
@@ -176,14 +177,14 @@ class ExploredCluster:
                 return None
         return followed
 
-    def _follow(self, state: ClusterState, event: Event) -> Followed:
+    def _follow(self, state: ClusterState, event: Event, *, is_separate: bool) -> Followed:
         used = state.used
         count = _COUNTED.get(event.kind)
         if count is not None:
             state = state._replace(used=used._replace(**{count: getattr(used, count) + 1}))
         match event:
             case Event("deliver" | "lose-answer", _, int() as number):
-                return self._deliver(state, number, event)
+                return self._deliver(state, number, event, is_separate=is_separate)
             case Event("lose", node_id, int() as number):
                 slot = self._envelopes[number].slot
                 assert slot is not None
@@ -197,7 +198,7 @@ class ExploredCluster:
                 given = Input(kind)
         return self._stepped(state, node_id, given)
 
-    def _deliver(self, state: ClusterState, number: int, event: Event) -> Followed:
+    def _deliver(self, state: ClusterState, number: int, event: Event, *, is_separate: bool) -> Followed:
         source, target, slot, is_request, body = self._envelopes[number]
         first, second = (event.crash if event.crash and event.crash.step == step else None for step in (0, 1))
         state = state._replace(messages=_without(state.messages, number))
@@ -211,7 +212,7 @@ class ExploredCluster:
             reply = followed.outcomes[0].reply if first is None else None
         if slot is None or reply is None:
             return followed
-        if self.scope.has_separate_answers:
+        if is_separate:
             answer = self._number(Envelope(target, source, slot, False, reply))
             return followed._replace(state=_with_message(followed.state, answer))
         given = Input("failure", slot=slot) if event.kind == "lose-answer" else Input("response", reply, slot, second)

@@ -103,7 +103,7 @@ class Exploration:
             return state, past
         pending = [Event("timers", self._scope.voters[0])]
         while pending:
-            followed = self._cluster.follow(state, pending.pop())
+            followed = self._cluster.follow(state, pending.pop(), is_answered_at_once=True)
             if followed is None:
                 continue
             state, past = followed.state, self._checked(state, followed, past)
