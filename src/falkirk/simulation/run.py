@@ -327,6 +327,7 @@ class _Run:
         for checker in self._checkers:
             checker.at_end(replicas)
         self._logs.at_end(cluster.brokers_with_logs)
+        self._group_history.check_linearizable()
         return None if self._scenario.data is None else self._stop_brokers()
 
     def _unsettled(self) -> str | None:

@@ -388,7 +388,7 @@ class GroupMember(BrokerClient):
         if version is None:
             return
         numbers = tuple(sorted(each.partition for each in wanted))
-        at_least = {each: self._history.acked_by_now(self._key(each)) for each in wanted}
+        begun = {each: self._history.fetch_begins(self._key(each)) for each in wanted}
         if version >= _FIRST_WITH_GROUPS:
             requested = OffsetFetchRequestTopics(name=topic, topic_id=self._topic_id, partition_indexes=numbers)
             request = OffsetFetchRequest(
@@ -410,7 +410,7 @@ class GroupMember(BrokerClient):
                 partition = TopicPartition(topic, each.partition_index)
                 if each.error_code == ErrorCode.NONE:
                     offset = each.committed_offset
-                    self._history.check_served(self._key(partition), offset, at_least[partition], self.name)
+                    self._history.check_served(self._key(partition), offset, begun[partition], self.name)
                     self._fetched |= {partition}
 
         self.ask(coordinator, request, done)
