@@ -70,6 +70,8 @@ _FIRST_WITH_GROUPS: Final = 8
 _LEVELS: Final = SupportedRange(0, 1)
 _BACKOFF_MS: Final = 150
 _COMMIT_INTERVAL_MS: Final = 200
+# Of requests about offsets, once what was committed before is known.
+_SHARE_OF_FETCHES: Final = 0.4
 _POLL_INTERVAL_MS: Final = 300
 _SHARE_OF_FAREWELLS: Final = 0.8
 _SIGNS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
@@ -345,7 +347,7 @@ class GroupMember(BrokerClient):
         if not self._may_ask_offsets or self.now_ms < self._next_commit_ms:
             return
         self._next_commit_ms = self.now_ms + 1 + self.chance.randrange(0, 2 * _COMMIT_INTERVAL_MS)
-        if not self._fetched >= self.partitions:
+        if not self._fetched >= self.partitions or self.chance.random() < _SHARE_OF_FETCHES:
             self._fetch(coordinator)
         elif not self.is_over:
             self._commit(coordinator)
