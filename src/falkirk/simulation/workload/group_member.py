@@ -71,7 +71,7 @@ _LEVELS: Final = SupportedRange(0, 1)
 _BACKOFF_MS: Final = 150
 _COMMIT_INTERVAL_MS: Final = 200
 # Of requests about offsets, once what was committed before is known.
-_SHARE_OF_FETCHES: Final = 0.4
+_SHARE_OF_FETCHES: Final = 0.2
 _POLL_INTERVAL_MS: Final = 300
 _SHARE_OF_FAREWELLS: Final = 0.8
 _SIGNS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
