@@ -123,6 +123,14 @@ def test_code_named_in_the_glossary_exists():
     assert missing == []
 
 
+def test_tests_named_in_the_threat_model_exist():
+    text = (ROOT / "docs/reference/security.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 30
+    missing = [f"{path}::{test}" for path, test in named if f"def {test}(" not in (ROOT / path).read_text()]
+    assert missing == []
+
+
 def test_modules_named_in_the_architecture_exist():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|.*\|(.*)\|$", text, re.MULTILINE)
