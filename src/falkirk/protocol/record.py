@@ -7,7 +7,7 @@ headers := count varint, then per header: key size varint, UTF-8 key, value as a
 Deltas count from the batch's base offset and base timestamp. All varints are zigzag.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 import msgspec
@@ -135,35 +135,51 @@ def decode_values(data: bytes, count: int) -> list[bytes] | None:
     The form: timestamp delta 0, offset deltas without gaps, null keys, values, no headers. This
     is four times as fast as `decode_records`. Raises RemoteProtocolError as that does.
     """
+    values: list[bytes] = []
+    for run in decode_value_runs(data, count, count):
+        if run is None:
+            return None
+        values = run
+    return values
+
+
+def decode_value_runs(data: bytes, count: int, run_length: int) -> Iterator[list[bytes] | None]:
+    """Yield what `decode_values` returns in runs of some records; None ends them if a record has another form.
+
+    Raises RemoteProtocolError as that does, but not before it is reached.
+    """
     if count < 0 or count * RECORD_BYTES_MIN > len(data):
         raise RemoteProtocolError(f"{count} records can not stand in {len(data)} bytes", offset=0)
-    values: list[bytes] = []
-    at = 0
+    at, heads = 0, iter(kraft_record_heads(count))
     # Sizes as the last record has them: most records of a snapshot are as long as the one before.
     head_bytes, value_bytes, sizes = -1, 0, (b"", b"")
-    try:
-        for head in kraft_record_heads(count):
-            if len(head) == head_bytes and data.startswith(prefix := head.join(sizes), at):
-                at += len(prefix)
-                end = at + value_bytes + 1
-            else:
-                size, start = _varlong(data, at)
-                end = start + size
-                size_bytes = data[at:start]
-                head_bytes = len(head)
-                value_bytes, at = _varlong(data, start + head_bytes)
-                if not data.startswith(head, start) or at + value_bytes + 1 != end or value_bytes < 0:
-                    return None
-                sizes = size_bytes, data[start + head_bytes : at]
-            if data[end - 1]:
-                return None
-            values.append(data[at : end - 1])
-            at = end
-    except IndexError as error:
-        raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+    for _ in range(0, count, max(run_length, 1)):
+        values: list[bytes] = []
+        try:
+            for head in islice(heads, run_length):
+                if len(head) == head_bytes and data.startswith(prefix := head.join(sizes), at):
+                    at += len(prefix)
+                    end = at + value_bytes + 1
+                else:
+                    size, start = _varlong(data, at)
+                    end = start + size
+                    size_bytes = data[at:start]
+                    head_bytes = len(head)
+                    value_bytes, at = _varlong(data, start + head_bytes)
+                    if not data.startswith(head, start) or at + value_bytes + 1 != end or value_bytes < 0:
+                        yield None
+                        return
+                    sizes = size_bytes, data[start + head_bytes : at]
+                if data[end - 1]:
+                    yield None
+                    return
+                values.append(data[at : end - 1])
+                at = end
+        except IndexError as error:
+            raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+        yield values
     if at != len(data):
         raise RemoteProtocolError(f"{len(data) - at} bytes follow the last of {count} records", offset=at)
-    return values
 
 
 def kraft_record_heads(count: int) -> Iterable[bytes]:

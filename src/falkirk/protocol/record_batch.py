@@ -16,7 +16,14 @@ from crc32c import crc32c
 
 from falkirk.protocol.compression import UNCOMPRESSED_BYTES_MAX, Compression, decompress
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.record import RECORD_BYTES_MIN, Record, decode_key_values, decode_records, decode_values
+from falkirk.protocol.record import (
+    RECORD_BYTES_MIN,
+    Record,
+    decode_key_values,
+    decode_records,
+    decode_value_runs,
+    decode_values,
+)
 
 HEADER_BYTES = 61
 LENGTH_END = 12
@@ -189,6 +196,19 @@ class RecordBatch(msgspec.Struct, frozen=True, gc=False):
                 raise RemoteProtocolError(f"record of offset {record.offset} has no value", offset=self.position)
             values.append(record.value)
         return values
+
+    def value_runs(self, run_length: int) -> Iterator[list[bytes]]:
+        """Yield what `values` returns in runs of some records; raises as that does, when it comes to the place."""
+        done = 0
+        try:
+            for run in decode_value_runs(self.uncompressed(), self.record_count, run_length):
+                if run is None:
+                    yield self.values()[done:]
+                    return
+                done += len(run)
+                yield run
+        except RemoteProtocolError as error:
+            raise self._located(error) from error
 
     def key_values(self) -> Sequence[tuple[int, bytes | None, bytes | None]]:
         """Return (offset, key, value) of each record, quickly for records of coordinators; raises as `records` does.

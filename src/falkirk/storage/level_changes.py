@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.errors import RemoteProtocolError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 UNKNOWN_LEVEL: Final = 1 << 15
 """Stands for an unknown level: whatever follows counts as lower."""
 
+# A snapshot begins with its levels: all of its first batch need not be split.
+_RUN_LENGTH: Final = 100
 _key = FeatureLevelRecord.SCHEMA.info.key
 assert _key is not None
 _FRAME: Final = encode_frame(_key, 0)
@@ -52,7 +55,7 @@ def lowerings(changes: Iterable[LevelChange], level_before: int) -> tuple[LevelC
 
 def _levels(batch: RecordBatch) -> Iterator[int]:
     with suppress(RemoteProtocolError):
-        for value in batch.values():
+        for value in chain.from_iterable(batch.value_runs(_RUN_LENGTH)):
             if value[: len(_FRAME)] == _FRAME:
                 record, _ = decode_metadata_record(value)
                 if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION:

@@ -402,6 +402,8 @@ class MetadataLog:
         Not that of the snapshot that formatting leaves: it may differ from that of the first leader.
         """
         before = [snapshot for snapshot in self._snapshots.ids if 0 < snapshot.offset <= offset]
+        if before and before[-1] == self._snapshots.latest and self._snapshot_level is not None:
+            return self._snapshot_level
         if before:
             return level_of(self._snapshots.load(before[-1]))
         return UNKNOWN_LEVEL if self._log.base_offset > 0 else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.protocol.schema import WireMessage
@@ -38,6 +38,24 @@ class MetadataBatch(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             values=() if batch.is_control else batch.values(),
             source=source,
         )
+
+    @classmethod
+    def parts(cls, batch: RecordBatch, source: str, records_max: int) -> Iterator[MetadataBatch]:
+        """Yield a batch of a snapshot in parts of some records, each split when it is due. Raises RemoteProtocolError.
+
+        In a log a batch takes effect as a whole.
+        """
+        base_offset = batch.base_offset
+        for values in () if batch.is_control else batch.value_runs(records_max):
+            yield cls(
+                base_offset=base_offset,
+                end_offset=base_offset + len(values),
+                epoch=batch.leader_epoch,
+                timestamp=batch.max_timestamp,
+                values=values,
+                source=source,
+            )
+            base_offset += len(values)
 
 
 class VersionedRecord(NamedTuple):

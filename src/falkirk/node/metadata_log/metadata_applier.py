@@ -95,7 +95,8 @@ class MetadataApplier:
         if self._work is not None:
             self._work.cancel()
         self._fetched = snapshot
-        self._advance()
+        # Not in this step, which has read all of the file to check it.
+        self._work = self._works.start("metadata loading", self._slices())
 
     def apply_up_to(self, high_watermark: int) -> None:
         """Apply what is committed, or begin to.
@@ -132,7 +133,8 @@ class MetadataApplier:
         contents = self._log.load_snapshot(snapshot)
         source = f"{self._source} ({snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint)"
         provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
-        yield from self._loader.load_snapshot_slices(self._checked(contents.data_batches, source), provenance)
+        parts = (part for batch in contents.data_batches for part in MetadataBatch.parts(batch, source, RECORDS_MAX))
+        yield from self._loader.load_snapshot_slices(self._gated(parts), provenance)
         self._gate.check_levels(self.image.features.levels())
         self.bytes_applied = 0
 
@@ -147,9 +149,12 @@ class MetadataApplier:
         """Yield batches that the release reads."""
         for batch in batches:
             self.bytes_applied += batch.size
-            read = MetadataBatch.of(batch, source)
-            self._gate.check((read,))
-            yield read
+            yield from self._gated((MetadataBatch.of(batch, source),))
+
+    def _gated(self, batches: Iterable[MetadataBatch]) -> Iterator[MetadataBatch]:
+        for batch in batches:
+            self._gate.check((batch,))
+            yield batch
 
 
 def _some(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
