@@ -33,6 +33,25 @@ def some_batch(**arguments):
     return build_batch(records, base_offset=10, leader_epoch=4, **arguments)
 
 
+def test_values_are_read_in_runs_and_damage_is_found_where_it_is():
+    values = [b"value %d" % number for number in range(10)]
+    builder = ValueBatchBuilder(base_offset=10, leader_epoch=4, timestamp_ms=5)
+    builder.extend(values)
+    data = builder.build()
+    assert list(one(data).value_runs(4)) == [values[:4], values[4:8], values[8:]]
+    batch = read_batch(memoryview(data[:-3] + b"\xff" * 3), 0, check_crc=False)
+    runs = batch.value_runs(4)
+    assert [next(runs), next(runs)] == [values[:4], values[4:8]]
+    with pytest.raises(RemoteProtocolError):
+        list(runs)
+
+
+def test_values_of_another_form_are_read_behind_those_of_krafts():
+    records = [Record(10 + number, 1000 + (number > 4), None, b"value %d" % number) for number in range(8)]
+    batch = one(build_batch(records, base_offset=10))
+    assert list(batch.value_runs(3)) == [batch.values()[:3], batch.values()[3:]]
+
+
 @pytest.mark.slow
 @given(arguments=batch_arguments())
 def test_decode_is_the_inverse_of_encode(arguments):

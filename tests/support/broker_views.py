@@ -9,8 +9,9 @@ from fake_replicas import FakeReplicas
 from metadata_images import image_of
 from node_views import broker_view_of, context_of, over_the_wire
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.fetch_sessions import FetchSessions
-from falkirk.node.handlers.parts.handler_result import AnswerLater, EncodedResponse, InPieces, NoAnswer
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, EncodedResponse, InPieces, NoAnswer
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.messages import PartitionRecord, RegisterBrokerRecord, TopicRecord
@@ -75,6 +76,8 @@ def pending_response(view: BrokerView, request: WireMessage, version: int | None
     asked = context_of(request, version, **{"listener": LISTENER, **context})
     result = ROUTES[asked.api_key].handler(view, asked, over_the_wire(request, asked.api_version))
     answers: list[Any] = []
+    if isinstance(result, AnswerInSlices):
+        result = exhaust(result.slices)
     if isinstance(result, AnswerLater):
         result.start(answers.append)
     else:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from node_views import broker_view_of, context_of, over_the_wire
 
-from falkirk.node.handlers.parts.handler_result import EncodedResponse
+from falkirk.metadata.image.slices import exhaust
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices, EncodedResponse
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.messages import RESPONSES, message_class
@@ -35,6 +36,8 @@ def ask_about(
     context = context_of(request, version, listener=listener)
     given = over_the_wire(request, context.api_version)
     result = ROUTES[context.api_key].handler(view_of_image(image, **fields), context, given)
+    if isinstance(result, AnswerInSlices):
+        result = exhaust(result.slices)
     if isinstance(result, EncodedResponse):
         return codec.decode(message_class(RESPONSES[context.api_key]), context.api_version, result.body)
     return over_the_wire(result, context.api_version)

@@ -12,8 +12,10 @@ from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.controller.active_controller import TooManyRecordsError
 from falkirk.node.handlers import api_versions
 from falkirk.node.handlers.parts.handler_result import (
+    AnswerInSlices,
     AnswerLater,
     AskRaft,
+    EncodedPieces,
     EncodedResponse,
     InPieces,
     InSlices,
@@ -180,20 +182,49 @@ class Dispatcher:
                 self._append(request, route, result)
             case InSlices():
                 self._step.works.begin("request to the controller", self._operation(request, route, result))
+            case AnswerInSlices():
+                self._step.works.begin("large response", self._in_slices(request, route, result))
             case AskRaft():
                 self._ask_raft(request)
             case Unwrapped():
                 self._handle_inner(request, result)
-            case EncodedResponse() if result.is_for_all:
-                self._clients.answer_and_remember(request, result.body)
             case EncodedResponse():
-                self._clients.answer_body(request, result.body)
+                self._answer_encoded(request, result, may_keep=True)
             case NoAnswer():
                 self._complete_without_response(request, result)
             case WireMessage():
                 self._answer(request, result)
             case _:
                 assert_never(result)
+
+    def _in_slices(self, request: OpenRequest, route: AnyRoute, answer: AnswerInSlices) -> Slices:
+        """Make and send a response, unless the client has gone meanwhile."""
+        slices, image = answer.slices, self._metadata.image
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                response: EncodedResponse | EncodedPieces = end.value
+                break
+            except Exception:  # noqa: BLE001 - as in `handle`
+                self._failed(request, route)
+                return
+            yield
+            if request.client.is_closed:
+                slices.close()
+                return
+        if isinstance(response, EncodedPieces):
+            self._clients.answer_pieces(request, response.pieces)
+        else:
+            now = self._metadata.image
+            is_current = now.topics is image.topics and now.cluster is image.cluster
+            self._answer_encoded(request, response, may_keep=is_current)
+
+    def _answer_encoded(self, request: OpenRequest, response: EncodedResponse, *, may_keep: bool) -> None:
+        if may_keep and response.is_for_all:
+            self._clients.answer_and_remember(request, response.body)
+        else:
+            self._clients.answer_body(request, response.body)
 
     def _start(self, request: OpenRequest, route: AnyRoute, result: AnswerLater) -> None:
         try:

@@ -17,12 +17,12 @@ Collected = Literal["old objects", "all objects"]
 
 YOUNG_OBJECTS: Final = 5_000
 """New objects (net) after which the collector looks at them: 1 to 2 ms."""
-YOUNG_COLLECTIONS: Final = 5
+YOUNG_COLLECTIONS: Final = 3
 """Collections of new objects after which one also looks at the survivors of these."""
-OLD_COLLECTIONS: Final = 3
+OLD_COLLECTIONS: Final = 1
 """Collections of such survivors after which the driver collects the old objects."""
-OLD_OBJECTS_MAX: Final = 20_000
-"""Old objects beyond which they are frozen."""
+OLD_OBJECTS_MAX: Final = 1_000
+"""Old objects beyond which they are frozen; few may refer to millions, which a collection visits, too."""
 FROZEN_OBJECTS_MIN: Final = 500_000
 """Growth of what is frozen, besides its doubling, after which all objects are collected."""
 # The collector itself never looks at old objects.
@@ -41,7 +41,8 @@ class GarbageCollector:
     """Collects old objects of the process when it is due; for the driver, after a step."""
 
     def __init__(self) -> None:
-        self._frozen = gc.get_freeze_count()
+        # After the last collection of all objects, and as many as there may be now at most.
+        self._needed = self._frozen = gc.get_freeze_count()
 
     @property
     def is_due(self) -> bool:
@@ -51,13 +52,19 @@ class GarbageCollector:
     def collect(self) -> Collected:
         """Collect old objects, or all of them if what is frozen has doubled; return which."""
         gc.collect()
-        if len(gc.get_objects(2)) <= OLD_OBJECTS_MAX:
+        survivors = len(gc.get_objects())
+        if survivors <= OLD_OBJECTS_MAX:
             return "old objects"
         gc.freeze()
-        if gc.get_freeze_count() <= 2 * self._frozen + FROZEN_OBJECTS_MIN:
+        self._frozen += survivors
+        limit = 2 * self._needed + FROZEN_OBJECTS_MIN
+        if self._frozen > limit:
+            # To count them takes time; some are gone since.
+            self._frozen = gc.get_freeze_count()
+        if self._frozen <= limit:
             return "old objects"
         gc.unfreeze()
         gc.collect()
         gc.freeze()
-        self._frozen = gc.get_freeze_count()
+        self._needed = self._frozen = gc.get_freeze_count()
         return "all objects"

@@ -9,6 +9,7 @@ from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.handlers.api_versions import unsupported_version
 from falkirk.node.handlers.parts.handler_result import (
+    AnswerInSlices,
     AnswerLater,
     AskRaft,
     EncodedResponse,
@@ -70,7 +71,7 @@ class Dispatcher:
                 self._clients.answer_body(request, result.body)
             case WireMessage():
                 self._responses.send(request, result)
-            case ControllerResult() | InSlices() | AskRaft() | NoAnswer() | Unwrapped():
+            case ControllerResult() | InSlices() | AnswerInSlices() | AskRaft() | NoAnswer() | Unwrapped():
                 raise AssertionError(f"{type(result).__name__} is for nodes of KRaft alone")
             case _:
                 assert_never(result)

@@ -1,6 +1,7 @@
 """What brokers tell of the cluster to clients: Metadata and DescribeTopicPartitions."""
 
 from dataclasses import replace
+from itertools import chain
 from random import Random
 from types import SimpleNamespace
 
@@ -12,12 +13,17 @@ from node_views import context_of
 from topic_authorizers import topic_authorizer
 
 from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.image import slices
 from falkirk.metadata.image.broker_registration import Endpoint
+from falkirk.metadata.image.slices import exhaust
+from falkirk.node.handlers import metadata
 from falkirk.node.handlers.routes import ROUTES
+from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     DescribeTopicPartitionsRequest,
     MetadataRequest,
+    MetadataResponse,
     PartitionRecord,
     TopicRecord,
 )
@@ -304,12 +310,39 @@ def test_an_answer_is_for_everyone_only_where_everyone_may_see_the_same():
     context = context_of(request, NEWEST, listener="PLAINTEXT")
     creating = named("new")
     view = view_of_image(image(), topic_creation=Creation())
-    handler = ROUTES[3].handler
-    assert handler(view, context, request).is_for_all
-    assert not handler(view, replace(context, security_protocol="SASL_SSL"), request).is_for_all
-    assert not handler(view, context, creating).is_for_all
+
+    def is_for_all(*arguments):
+        return exhaust(ROUTES[3].handler(*arguments).slices).is_for_all
+
+    assert is_for_all(view, context, request)
+    assert not is_for_all(view, replace(context, security_protocol="SASL_SSL"), request)
+    assert not is_for_all(view, context, creating)
     may = replace(view, authorizer=topic_authorizer({"foo": (DESCRIBE,)}))
-    assert not handler(may, context, request).is_for_all
+    assert not is_for_all(may, context, request)
+
+
+def test_many_topics_are_described_over_many_steps(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 4)
+    monkeypatch.setattr(metadata, "JOINED_BYTES_MAX", 1_000)
+    on = image(*chain.from_iterable(topic(f"t{number:03}", *[(1,)] * 3) for number in range(100)))
+    context = context_of(MetadataRequest(topics=None), NEWEST, listener="PLAINTEXT")
+
+    def described():
+        """Return the response, and in how many slices it is made."""
+        work, count = ROUTES[3].handler(view_of_image(on), context, MetadataRequest(topics=None)).slices, 1
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                return codec.decode(MetadataResponse, NEWEST, b"".join(end.value.pieces)), count
+            count += 1
+
+    response, count = described()
+    assert [found.name for found in response.topics] == [f"t{number:03}" for number in range(100)]
+    assert count > 90, "a topic with three partitions in each"
+    again, count = described()
+    assert again.topics == response.topics
+    assert count < 60, "topics that are encoded already count less"
 
 
 # --- DescribeTopicPartitions

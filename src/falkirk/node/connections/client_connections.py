@@ -33,7 +33,7 @@ from falkirk.protocol.messages import ApiVersionsRequest
 from falkirk.timers import Timers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.node.config.node_config import Listener
     from falkirk.node.config.security_settings import SecuritySettings
@@ -311,6 +311,11 @@ class ClientConnections:
         if len(pieces) == 1 or is_encrypted or request.outer is not None:
             self.answer_body(request, b"".join(pieces))
             return
+        self.answer_pieces(request, pieces)
+
+    def answer_pieces(self, request: OpenRequest, pieces: Sequence[bytes]) -> None:
+        """Send a response whose body is encoded already, in pieces that are not joined."""
+        client = request.client
         if self._on_answered is not None:
             self._on_answered(request, b"".join(pieces))
         if client.is_closed:

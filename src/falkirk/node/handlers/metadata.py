@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
+from falkirk.metadata.image.slices import SliceBudget
 from falkirk.node.handlers.parts.authorized_operations import authorized_cluster_operations, authorized_topic_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.encoded_topics import encode_response, encode_topic, encoded_topics
-from falkirk.node.handlers.parts.handler_result import EncodedResponse
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices, EncodedPieces, EncodedResponse
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
@@ -51,23 +53,37 @@ API_KEY: Final = 3
 _TOPIC_IDS_SINCE: Final = 12
 _LISTENER_NOT_FOUND_SINCE: Final = 6
 TOPIC_OPERATIONS_SINCE: Final = 8
+JOINED_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Larger responses are sent in pieces, and not kept."""
+# Beside its partitions, of which a slice has 2,000.
+TOPIC_VISITS: Final = 1
+KNOWN_TOPIC_VISITS: Final = 1
 CLUSTER_OPERATIONS: Final = range(8, 11)
 
 
-def handle(view: BrokerView, context: RequestContext, request: MetadataRequest) -> WireMessage | EncodedResponse:
+def handle(view: BrokerView, context: RequestContext, request: MetadataRequest) -> WireMessage | AnswerInSlices:
     """Describe the requested topics, and have missing ones created."""
     version = context.api_version
     reason = reason_invalid(request, version)
     if reason is not None:
         return error_response(request, version, ErrorCode.INVALID_REQUEST, reason)
+    return AnswerInSlices(_described(view, context, request))
+
+
+def _described(
+    view: BrokerView, context: RequestContext, request: MetadataRequest
+) -> Slices[EncodedResponse | EncodedPieces]:
     answer = _Answer(view, context, request)
-    if request.topics is None or (version == 0 and not request.topics):
-        answer.add_all()
+    if request.topics is None or (context.api_version == 0 and not request.topics):
+        yield from answer.add_all()
     else:
-        answer.add_requested([(topic.name, topic.topic_id) for topic in request.topics])
+        yield from answer.add_requested([(topic.name, topic.topic_id) for topic in request.topics])
     # A client that is not yet authenticated must not get a kept response, nor a client what another may see.
     is_own = view.authorizer.is_configured or answer.creates_topics or context.security_protocol.startswith("SASL")
-    return EncodedResponse(answer.body(), is_for_all=not is_own)
+    pieces = yield from answer.pieces()
+    if sum(map(len, pieces)) > JOINED_BYTES_MAX:
+        return EncodedPieces(pieces)
+    return EncodedResponse(b"".join(pieces), is_for_all=not is_own)
 
 
 def reason_invalid(request: MetadataRequest, version: int) -> str | None:
@@ -93,31 +109,31 @@ class _Answer:
         self._found: list[bytes] = []
         self._refused: list[MetadataResponseTopic] = []
 
-    def add_all(self) -> None:
+    def add_all(self) -> Slices[None]:
         """Add all topics that the client may describe."""
         names = sorted(self._topics.by_name)
         if self._view.authorizer.is_configured:
             allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, names)
             names = [name for name in names if name in allowed]
-        self._add_found(self._topics.by_name[name] for name in names)
+        yield from self._add_found(self._topics.by_name[name] for name in names)
 
-    def add_requested(self, requested: list[tuple[str | None, bytes]]) -> None:
+    def add_requested(self, requested: list[tuple[str | None, bytes]]) -> Slices[None]:
         """Add these topics, given by name or id; if there is an id, names are ignored."""
         ids = {topic_id: None for _, topic_id in requested if topic_id != ZERO_UUID}
         if not ids:
-            self._add_names({name: None for name, _ in requested if name is not None})
+            yield from self._add_names({name: None for name, _ in requested if name is not None})
             return
         known = {topic_id: self._topics.names[topic_id] for topic_id in ids if topic_id in self._topics.names}
         allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, known.values())
-        self._add_found(self._topics.by_name[name] for name in known.values() if name in allowed)
+        yield from self._add_found(self._topics.by_name[name] for name in known.values() if name in allowed)
         for topic_id in ids:
             if topic_id not in known:
                 self._refuse(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
             elif known[topic_id] not in allowed:
                 self._refuse(None, ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic_id)
 
-    def body(self) -> bytes:
-        """Return the encoded response."""
+    def pieces(self) -> Slices[list[bytes]]:
+        """Return the encoded response in pieces."""
         view, version = self._view, self._context.api_version
         response = MetadataResponse(
             brokers=[
@@ -130,9 +146,9 @@ class _Answer:
         if version in CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = authorized_cluster_operations(view, self._context)
         refused = [encode_topic(topic, version) for topic in self._refused]
-        return encode_response(response, self._found + refused, version)
+        return (yield from encode_response(response, self._found + refused, version))
 
-    def _add_names(self, names: Iterable[str]) -> None:
+    def _add_names(self, names: Iterable[str]) -> Slices[None]:
         view, context = self._view, self._context
         allowed = allowed_topics(view, context, AclOperation.DESCRIBE, names)
         found, missing = [], []
@@ -145,7 +161,7 @@ class _Answer:
                 missing.append(name)
             else:
                 found.append(topic)
-        self._add_found(found)
+        yield from self._add_found(found)
         creation = view.broker.topic_creation if self._request.allow_auto_topic_creation else None
         if missing and creation is not None and creation.is_enabled:
             self.creates_topics = True
@@ -165,17 +181,22 @@ class _Answer:
             return frozenset(names)
         return allowed_topics(self._view, self._context, AclOperation.CREATE, names)
 
-    def _add_found(self, topics: Iterable[Topic]) -> None:
+    def _add_found(self, topics: Iterable[Topic]) -> Slices[None]:
         view, version = self._view, self._context.api_version
         describe = _Description(self._brokers, version, view.release.internal_topics).describe
         known = encoded_topics(self._brokers, view.release.name, version, describe)
-        if not self._wants_operations:
-            self._found += map(known.encode, topics)
-            return
+        budget, wants_operations = SliceBudget(), self._wants_operations
         for topic in topics:
-            described = describe(topic)
-            described.topic_authorized_operations = authorized_topic_operations(view, self._context, topic.name)
-            self._found.append(encode_topic(described, version))
+            visits = topic.partition_count
+            if not wants_operations:
+                visits = KNOWN_TOPIC_VISITS if known.has(topic) else visits
+                self._found.append(known.encode(topic))
+            else:
+                described = describe(topic)
+                described.topic_authorized_operations = authorized_topic_operations(view, self._context, topic.name)
+                self._found.append(encode_topic(described, version))
+            if budget.spend(visits + TOPIC_VISITS):
+                yield
 
     def _add_missing(self, name: str) -> None:
         is_possible = reason_invalid_name(name) is None

@@ -9,6 +9,7 @@ from message_strategies import message_strategy
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import Provenance
+from falkirk.metadata.image.slices import exhaust
 from falkirk.node.handlers.parts import encoded_topics
 from falkirk.node.handlers.parts.broker_endpoints import broker_endpoints
 from falkirk.node.handlers.parts.encoded_topics import encode_response, encode_topic
@@ -35,15 +36,32 @@ def test_an_answer_in_pieces_is_the_answer(data, version):
     whole = codec.encode(response, version)
     topics = [encode_topic(topic, version) for topic in response.topics]
     response.topics = []
-    assert encode_response(response, topics, version) == whole
+    assert b"".join(exhaust(encode_response(response, topics, version))) == whole
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("count", [126, 127, 128, 20_000])
 def test_any_number_of_topics_can_be_counted(version, count):
     topic = encode_topic(MetadataResponse.SCHEMA.fields[4].type(name="t"), version)
-    answer = codec.decode(MetadataResponse, version, encode_response(MetadataResponse(), [topic] * count, version))
+    pieces = exhaust(encode_response(MetadataResponse(), [topic] * count, version))
+    answer = codec.decode(MetadataResponse, version, b"".join(pieces))
     assert len(answer.topics) == count
+
+
+def test_a_large_response_is_joined_a_piece_in_each_slice(monkeypatch):
+    monkeypatch.setattr(encoded_topics, "PIECE_BYTES", 100)
+    topic = encode_topic(MetadataResponse.SCHEMA.fields[4].type(name="t" * 50), 12)
+    slices, count = encode_response(MetadataResponse(), [topic] * 100, 12), 0
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            pieces = end.value
+            break
+        count += 1
+    assert count == len(pieces) - 2 > 40
+    assert max(map(len, pieces)) < 100 + len(topic)
+    assert len(codec.decode(MetadataResponse, 12, b"".join(pieces)).topics) == 100
 
 
 def topic_id(name):

@@ -17,9 +17,11 @@ from falkirk.protocol.varint import encode_unsigned_varint
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.node.handlers.parts.broker_endpoints import BrokerEndpoints
 
+PIECE_BYTES: Final = 4 * 1024 * 1024
 _FLEXIBLE_SINCE: Final = 9
 _BYTES_MAX: Final = 64 * 1024 * 1024
 # A few listeners and versions. Holds the endpoints, too, so that no other object can have their identity.
@@ -35,6 +37,11 @@ class EncodedTopics:
         self._describe = describe
         self._known: dict[str, tuple[Topic, bytes]] = {}
         self._bytes = 0
+
+    def has(self, topic: Topic) -> bool:
+        """Return whether a topic is in the cache."""
+        known = self._known.get(topic.name)
+        return known is not None and known[0] is topic
 
     def encode(self, topic: Topic) -> bytes:
         """Return a topic's bytes, from the cache if the image still has the same topic."""
@@ -70,8 +77,8 @@ def encode_topic(topic: MetadataResponseTopic, version: int) -> bytes:
     return data[layout.topics_start : len(data) - layout.tail_bytes]
 
 
-def encode_response(response: MetadataResponse, topics: Sequence[bytes], version: int) -> bytes:
-    """Encode a response with these topics; `response` itself has none."""
+def encode_response(response: MetadataResponse, topics: Sequence[bytes], version: int) -> Slices[list[bytes]]:
+    """Encode a response with these topics in pieces, each as large as a slice can join; `response` itself has none."""
     assert not response.topics, "topics are given as bytes"
     assert not response.unknown_tagged_fields, "we know what we answer"
     layout = _layout(version)
@@ -80,7 +87,16 @@ def encode_response(response: MetadataResponse, topics: Sequence[bytes], version
     count = len(topics)
     head = data[: end - layout.count_bytes]
     written = count.to_bytes(4, "big") if layout.count_bytes == 4 else encode_unsigned_varint(count + 1)
-    return b"".join((head, written, *topics, data[end:]))
+    pieces, some, size = [head + written], list[bytes](), 0
+    for topic in topics:
+        some.append(topic)
+        size += len(topic)
+        if size >= PIECE_BYTES:
+            pieces.append(b"".join(some))
+            some, size = [], 0
+            yield
+    pieces.append(b"".join((*some, data[end:])))
+    return pieces
 
 
 class _Layout(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Union
 
@@ -27,6 +27,23 @@ class EncodedResponse:
 
     body: bytes
     is_for_all: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPieces:
+    """An encoded response body that is too large to be joined within a step."""
+
+    pieces: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerInSlices:
+    """A response of the image that takes many steps; `slices` is the generator whose result it is.
+
+    One that is for all is kept if topics and brokers are still those of the first step.
+    """
+
+    slices: Slices[EncodedResponse | EncodedPieces]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +117,7 @@ HandlerResult = Union[
     EncodedResponse,
     AskRaft,
     InSlices,
+    AnswerInSlices,
     AnswerLater,
     NoAnswer,
     Unwrapped,
