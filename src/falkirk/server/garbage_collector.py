@@ -1,4 +1,4 @@
-"""Garbage collections of a server's process: small ones within steps, those of old objects between steps.
+"""Garbage collections of a server's process: of new objects within steps, of old ones between steps.
 
 Python's collector visits every object of a generation at once, so a collection of all objects is a pause in proportion
 to what a node holds. Here old objects are collected by the driver, after a step, and what has survived that is frozen
@@ -18,14 +18,12 @@ Collected = Literal["old objects", "all objects"]
 YOUNG_OBJECTS: Final = 5_000
 """New objects (net) after which the collector looks at them: 1 to 2 ms."""
 YOUNG_COLLECTIONS: Final = 3
-"""Collections of new objects after which one also looks at the survivors of these."""
-OLD_COLLECTIONS: Final = 1
-"""Collections of such survivors after which the driver collects the old objects."""
+"""Collections of new objects after which the driver collects their survivors, and all that is not frozen."""
 OLD_OBJECTS_MAX: Final = 1_000
 """Old objects beyond which they are frozen; few may refer to millions, which a collection visits, too."""
 FROZEN_OBJECTS_MIN: Final = 500_000
 """Growth of what is frozen, besides its doubling, after which all objects are collected."""
-# The collector itself never looks at old objects.
+# The collector itself looks at new objects only.
 _NEVER: Final = 2**31 - 1
 
 
@@ -34,7 +32,7 @@ def settle_memory() -> None:
     keep_freed_memory()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, YOUNG_COLLECTIONS, _NEVER)
+    gc.set_threshold(YOUNG_OBJECTS, _NEVER, _NEVER)
 
 
 class GarbageCollector:
@@ -47,7 +45,7 @@ class GarbageCollector:
     @property
     def is_due(self) -> bool:
         """Return whether a collection is due."""
-        return gc.get_count()[2] >= OLD_COLLECTIONS
+        return gc.get_count()[1] >= YOUNG_COLLECTIONS
 
     def collect(self) -> Collected:
         """Collect old objects, or all of them if what is frozen has doubled; return which."""
