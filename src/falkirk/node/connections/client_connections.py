@@ -294,10 +294,7 @@ class ClientConnections:
         client = request.client
         if client.is_closed:
             return
-        data = client.connection.send_body(request.request, body)
-        if data:
-            self._effects(Send(client.connection_id, data))
-        self._end(client, request)
+        self._complete(client, request, (client.connection.send_body(request.request, body),))
 
     def answer_in_pieces(self, request: OpenRequest, message: WireMessage) -> None:
         """Send a response without copying its large fields of bytes. Raises as `answer`.
@@ -306,12 +303,11 @@ class ClientConnections:
         meanwhile ends the process.
         """
         pieces = codec.encode_pieces(message, request.request.response_version)
-        client = request.client
-        is_encrypted = client.listener.security_protocol.endswith("SSL")
+        is_encrypted = request.client.listener.security_protocol.endswith("SSL")
         if len(pieces) == 1 or is_encrypted or request.outer is not None:
             self.answer_body(request, b"".join(pieces))
-            return
-        self.answer_pieces(request, pieces)
+        else:
+            self.answer_pieces(request, pieces)
 
     def answer_pieces(self, request: OpenRequest, pieces: Sequence[bytes]) -> None:
         """Send a response whose body is encoded already, in pieces that are not joined."""
@@ -320,9 +316,7 @@ class ClientConnections:
             self._on_answered(request, b"".join(pieces))
         if client.is_closed:
             return
-        for data in client.connection.send_pieces(request.request, pieces):
-            self._effects(Send(client.connection_id, data))
-        self._end(client, request)
+        self._complete(client, request, client.connection.send_pieces(request.request, pieces))
 
     def complete_without_response(self, request: OpenRequest) -> None:
         """Complete a request that gets no response."""
@@ -332,8 +326,10 @@ class ClientConnections:
             self._on_answered(request, b"")
         if client.is_closed:
             return
-        data = client.connection.send_nothing(request.request)
-        if data:
+        self._complete(client, request, (client.connection.send_nothing(request.request),))
+
+    def _complete(self, client: ClientConnection, request: OpenRequest, sent: Sequence[bytes]) -> None:
+        for data in filter(None, sent):
             self._effects(Send(client.connection_id, data))
         self._end(client, request)
 
