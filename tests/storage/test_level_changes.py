@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from falkirk.protocol.messages import FeatureLevelRecord, NoOpRecord, TopicRecor
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import read_batches
-from falkirk.storage.level_changes import level_changes_in
+from falkirk.storage.level_changes import level_changes_in, level_of
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.metadata_log import MetadataLog
 from falkirk.storage.snapshot_writer import write_snapshot
@@ -64,6 +65,15 @@ def test_a_batch_that_lowers_the_level_is_known_when_it_is_appended_and_when_the
     lowered = (LevelChange(2, 5, 19), LevelChange(7, 8, 20))
     assert log.lowerings == lowered
     assert opened(disk).lowerings == lowered
+
+
+def test_the_level_of_a_snapshot_is_found_without_splitting_all_of_its_records():
+    class Batch:
+        def value_runs(self, _run_length):
+            yield [level(20)]
+            raise AssertionError("the rest was read")
+
+    assert level_of(SimpleNamespace(data_batches=[Batch()])) == 20
 
 
 def test_the_level_of_a_new_cluster_and_a_raise_lower_nothing():
