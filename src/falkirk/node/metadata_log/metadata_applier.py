@@ -133,8 +133,7 @@ class MetadataApplier:
         contents = self._log.load_snapshot(snapshot)
         source = f"{self._source} ({snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint)"
         provenance = Provenance(snapshot.offset, snapshot.epoch, contents.last_contained_log_timestamp)
-        parts = (part for batch in contents.data_batches for part in MetadataBatch.parts(batch, source, RECORDS_MAX))
-        yield from self._loader.load_snapshot_slices(self._gated(parts), provenance)
+        yield from self._loader.load_snapshot_slices(self._gated(_parts(contents.data_batches, source)), provenance)
         self._gate.check_levels(self.image.features.levels())
         self.bytes_applied = 0
 
@@ -155,6 +154,12 @@ class MetadataApplier:
         for batch in batches:
             self._gate.check((batch,))
             yield batch
+
+
+def _parts(batches: Iterable[RecordBatch], source: str) -> Iterator[MetadataBatch]:
+    """Yield the batches of a snapshot in parts of RECORDS_MAX records."""
+    for batch in batches:
+        yield from MetadataBatch.parts(batch, source, RECORDS_MAX)
 
 
 def _some(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
