@@ -299,8 +299,13 @@ def test_the_configs_of_a_new_topic_are_checked_and_written():
 
 def test_a_new_topics_configs_are_told_whole_and_in_order():
     told = controller_with().configs.effective_topic_configs([("retention.ms", "5")])
-    assert [config.name for config in told] == sorted(topic_definitions(Release.parse("4.4")))
+    known = topic_definitions(Release.parse("4.4"))
+    assert [config.name for config in told] == sorted(name for name, each in known.items() if not each.is_internal)
     assert {config.name for config in told if config.source != DEFAULT_CONFIG} == {"retention.ms"}
+    internal = "internal.segment.bytes"
+    assert known[internal].is_internal
+    told = controller_with().configs.effective_topic_configs([(internal, "1048576")])
+    assert [config.value for config in told if config.name == internal] == ["1048576"]
 
 
 # --- The tables

@@ -79,9 +79,17 @@ class ConfigurationControl:
         return value is True
 
     def effective_topic_configs(self, configs: Iterable[tuple[str, str | None]]) -> list[EffectiveConfig]:
-        """Return all configs that a topic with these overrides has, by name, as CreateTopics answers them."""
+        """Return all configs that a topic with these overrides has, by name, as CreateTopics answers them.
+
+        Internal ones are among them only if they are set, as in DescribeConfigs.
+        """
         overrides = {name: value for name, value in configs if value is not None}
-        return self._resolution.topic_configs(self._state.image.configs, overrides)
+        known = topic_definitions(self._settings.release)
+        return [
+            config
+            for config in self._resolution.topic_configs(self._state.image.configs, overrides)
+            if config.name in overrides or not known[config.name].is_internal
+        ]
 
     def alter_topic_configs_for_creation(
         self, topic: str, configs: Iterable[tuple[str, str | None]]
