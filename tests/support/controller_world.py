@@ -80,6 +80,7 @@ class ControllerWorld(HeldSession):
         self.supported = supported or {GROUP_COORDINATOR: SupportedRange(1, 3)}
         self.brokers: Mapping[int, Supported] | None = {node_id: self.supported}
         self.silent: frozenset[int] = frozenset()
+        self.last_epoch = -1
         self.cached_epoch: int | None = None
         self.now_ms = 1000
         self.facts: list[Fact] = []
@@ -93,7 +94,12 @@ class ControllerWorld(HeldSession):
                 supported=self.supported,
                 writes_kip_778=writes_kip_778,
             ),
-            ClusterView(brokers=lambda: self.brokers, silent=lambda: self.silent, when_epoch=self._when_epoch),
+            ClusterView(
+                brokers=lambda: self.brokers,
+                silent=lambda: self.silent,
+                last_epoch=lambda: self.last_epoch,
+                when_epoch=self._when_epoch,
+            ),
             now_ms=lambda: self.now_ms,
             effects=self.facts.append,
         )

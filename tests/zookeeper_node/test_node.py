@@ -260,6 +260,25 @@ def test_features_that_are_gone_are_told_no_more() -> None:
     assert told_levels(network, 1) == (-1, {})
 
 
+def test_features_that_were_deleted_come_back_at_a_higher_epoch() -> None:
+    network = ZooKeeperNetwork()
+    network.start(1, **GC_2)
+    network.start(2, **GC_2)
+    for level in (1, 2, 1, 2):
+        finalize(network, gc=(1, level))
+        network.settle()
+    epoch, _ = told_levels(network, 2)
+    assert epoch == 4
+    delete_by_hand(network.ensemble, "/features")
+    network.settle()
+    # The next controller creates it again, with what it supports.
+    network.hosts[1].link.expire()
+    network.settle()
+    again, levels = told_levels(network, 2)
+    assert (again, levels["gc"]) == (epoch + 1, (1, 2))
+    assert told_levels(network, 1)[0] == again
+
+
 def test_disabled_features_are_not_told() -> None:
     network = ZooKeeperNetwork()
     network.start(1, inter_broker_protocol_version="2.6")

@@ -133,6 +133,7 @@ class ClusterMembership:
             ClusterView(
                 brokers=lambda: self.brokers.supported,
                 silent=lambda: self.brokers.silent,
+                last_epoch=lambda: self.features.last_epoch,
                 when_epoch=self.features.when_epoch,
             ),
             now_ms=self._now_ms,

@@ -49,6 +49,8 @@ class FeaturesCache:
         self._effects = effects
         self._znode: Znode | None = None
         self._waiting: list[tuple[int, Callable[[], None]]] = []
+        self.last_epoch = -1
+        """The highest version of the znode that was read, of any that was deleted since, too; -1: none was."""
         self.state: FeatureState | None = None
         """None: the znode is not there, or was never read."""
         self.fault: ZnodeError | None = None
@@ -120,6 +122,7 @@ class FeaturesCache:
             return False
         self.fault = None
         self._znode, self.state = znode, state
+        self.last_epoch = max(self.last_epoch, znode.version)
         return before is None or (znode.version, znode.czxid) != (before.version, before.czxid)
 
     def _call_waiting(self) -> None:

@@ -66,11 +66,13 @@ class ClusterView:
 
     `brokers`: what each registered broker supports, by id; None until it is known. `silent`: those of them that
     advertise nothing, as their inter.broker.protocol.version is below the migration's. `when_epoch`: calls back as soon
-    as the node's cache has this version of the features znode, or a later one.
+    as the node's cache has this version of the features znode, or a later one. `last_epoch`: the highest version that
+    the node has seen, -1: none.
     """
 
     brokers: Callable[[], Mapping[int, Supported] | None]
     silent: Callable[[], frozenset[int]]
+    last_epoch: Callable[[], int]
     when_epoch: Callable[[int, Callable[[], None]], None]
 
 
@@ -288,6 +290,8 @@ class FeatureController:
             path=self._settings.path,
             data=data,
             existing=znode,
+            # Clients ignore an epoch below one that they know.
+            version_min=self._cluster.last_epoch() + 1,
             then=partial(self._have_written, wanted),
         )
         self._write.advance()

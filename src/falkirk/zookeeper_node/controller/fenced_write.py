@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from falkirk.zookeeper_node.session.operations import Answer
     from falkirk.zookeeper_node.session.session import Session
 
+VERSION_MIN_MAX: Final = 4000
+"""A transaction of so many parts is well below ZooKeeper's limit of a megabyte (jute.maxbuffer)."""
 _FENCE: Final = 0
 _LOST: Final = (KeeperError.CONNECTION_LOSS, KeeperError.SESSION_EXPIRED)
 # Others have elected a controller, or written, created or deleted the znode.
@@ -69,7 +71,7 @@ class FencedWrite:
     """Repeats the write until its outcome is known; `then` is called once.
 
     `epoch_version`: of `/controller_epoch` since the election. `existing`: the znode as it was read, None if there was
-    none.
+    none. Then it is created in version `version_min`, up to VERSION_MIN_MAX: what was there before had lower ones.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class FencedWrite:
         path: str,
         data: bytes,
         existing: Znode | None,
+        version_min: int = 0,
         then: Callable[[WriteOutcome], None],
     ) -> None:
         self._session = session
@@ -87,8 +90,10 @@ class FencedWrite:
         self._data = data
         self._existing = existing
         self._then = then
-        part = Create(path, data) if existing is None else SetData(path, data, existing.version)
-        self._operation = Multi((CheckVersion(CONTROLLER_EPOCH_PATH, epoch_version), part))
+        # The version of the znode if the write stands.
+        self._version = min(version_min, VERSION_MIN_MAX) if existing is None else existing.version + 1
+        parts = _created(path, data, self._version) if existing is None else (SetData(path, data, existing.version),)
+        self._operation = Multi((CheckVersion(CONTROLLER_EPOCH_PATH, epoch_version), *parts))
         self._is_sent = False
         # An answer was lost: the write may have been executed.
         self._is_doubtful = False
@@ -160,10 +165,9 @@ class FencedWrite:
             return Fate.UNKNOWN, 0
         existing = self._existing
         is_same_znode = existing is None or answer.czxid == existing.czxid
-        version_if_ours = 0 if existing is None else existing.version + 1
-        if is_same_znode and answer.version == version_if_ours and answer.data == self._data:
+        if is_same_znode and answer.version == self._version and answer.data == self._data:
             return Fate.STANDS, answer.version
-        is_undone = existing is not None and is_same_znode and answer.version <= version_if_ours
+        is_undone = existing is not None and is_same_znode and answer.version <= self._version
         return Fate.NOT_WRITTEN if is_undone else Fate.UNKNOWN, 0
 
     def _end_undone(self) -> None:
@@ -173,3 +177,11 @@ class FencedWrite:
         if not self._is_over:
             self._is_over = True
             self._then(outcome)
+
+
+def _created(path: str, data: bytes, version: int) -> tuple[Create | SetData, ...]:
+    """Return the parts that create a znode in a version: nobody sees what is between the first and the last."""
+    if version == 0:
+        return (Create(path, data),)
+    between = (SetData(path, b"", each) for each in range(version - 1))
+    return (Create(path, b""), *between, SetData(path, data, version - 1))
