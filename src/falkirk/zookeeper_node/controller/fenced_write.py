@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from falkirk.zookeeper_node.session.operations import Answer
     from falkirk.zookeeper_node.session.session import Session
 
-VERSION_MIN_MAX: Final = 4000
-"""A transaction of so many parts is well below ZooKeeper's limit of a megabyte (jute.maxbuffer)."""
+# Half of ZooKeeper's limit for a transaction (jute.maxbuffer), and what a part has besides the data.
+_TRANSACTION_BYTES_MAX: Final = 500_000
+_PART_BYTES: Final = 100
 _FENCE: Final = 0
 _LOST: Final = (KeeperError.CONNECTION_LOSS, KeeperError.SESSION_EXPIRED)
 # Others have elected a controller, or written, created or deleted the znode.
@@ -71,7 +72,8 @@ class FencedWrite:
     """Repeats the write until its outcome is known; `then` is called once.
 
     `epoch_version`: of `/controller_epoch` since the election. `existing`: the znode as it was read, None if there was
-    none. Then it is created in version `version_min`, up to VERSION_MIN_MAX: what was there before had lower ones.
+    none. Then it is created in version `version_min`, or as high as one transaction gets: what was there before had
+    lower ones.
     """
 
     def __init__(
@@ -90,9 +92,9 @@ class FencedWrite:
         self._data = data
         self._existing = existing
         self._then = then
+        parts = _created(path, data, version_min) if existing is None else (SetData(path, data, existing.version),)
         # The version of the znode if the write stands.
-        self._version = min(version_min, VERSION_MIN_MAX) if existing is None else existing.version + 1
-        parts = _created(path, data, self._version) if existing is None else (SetData(path, data, existing.version),)
+        self._version = len(parts) - 1 if existing is None else existing.version + 1
         self._operation = Multi((CheckVersion(CONTROLLER_EPOCH_PATH, epoch_version), *parts))
         self._is_sent = False
         # An answer was lost: the write may have been executed.
@@ -179,9 +181,7 @@ class FencedWrite:
             self._then(outcome)
 
 
-def _created(path: str, data: bytes, version: int) -> tuple[Create | SetData, ...]:
+def _created(path: str, data: bytes, version_min: int) -> tuple[Create | SetData, ...]:
     """Return the parts that create a znode in a version: nobody sees what is between the first and the last."""
-    if version == 0:
-        return (Create(path, data),)
-    between = (SetData(path, b"", each) for each in range(version - 1))
-    return (Create(path, b""), *between, SetData(path, data, version - 1))
+    version = min(version_min, _TRANSACTION_BYTES_MAX // (len(data) + len(path) + _PART_BYTES))
+    return (Create(path, data), *(SetData(path, data, each) for each in range(version)))
