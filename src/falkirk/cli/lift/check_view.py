@@ -86,7 +86,7 @@ class CheckView:
         if way.kind is not None:
             yield f"The way: {way.kind}"
             if way.kind is not WayKind.FEATURE_UPDATE:
-                yield "  No command of falkirk goes it; these are its steps:"
+                yield "  `falkirk lift run` goes it, in these steps:"
             for number, step in enumerate(way.steps, start=1):
                 yield f"  {number}. {step.action}"
                 yield f"     interruption: {step.interruption}"

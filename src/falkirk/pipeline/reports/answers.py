@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 Row = dict[str, Any]  # Any: values of columns
+Order: TypeAlias = "Sequence[str | tuple[str, Literal['ascending', 'descending']]]"
+"""Columns, each alone (ascending) or with `ascending` or `descending`."""
+Sums: TypeAlias = "dict[tuple[Any, ...], int]"  # Any: values of columns
 _TITLE: Final = "asking the tables"
 _SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]], DataFrame]]]] = {
     "levels": lambda _: levels(),
@@ -79,19 +84,49 @@ class Answers:
         frame.coalesce(1).write.parquet(path)
         return self._spark.read.schema(frame.schema).parquet(path)
 
-    def rows(self, name: str, order: Sequence[str] = (), limit: int | None = None) -> tuple[list[Row], int]:
-        """Return the first rows of an answer in some order (`limit` None: all), and how many it has."""
+    def rows(
+        self,
+        name: str,
+        order: Order = (),
+        limit: int | None = None,
+        *,
+        where: pc.Expression | None = None,
+        first_of: tuple[Sequence[str], int] | None = None,
+    ) -> tuple[list[Row], int]:
+        """Return the first rows of an answer in some order (`limit` None: all), and how many it has.
+
+        `where` chooses rows; `first_of` (columns, count) keeps the first rows of each combination of values.
+        """
         # Spark would need a job for each answer; the files are local.
-        table = parquet.read_table(self._folder / name)
+        table = parquet.read_table(self._folder / name, filters=where)
         if order:
-            table = table.sort_by([(column, "ascending") for column in order])
-        rows = table.slice(0, limit).to_pylist(maps_as_pydicts="strict")
+            table = table.sort_by([each if isinstance(each, tuple) else (each, "ascending") for each in order])
+        if first_of is not None:
+            table = _first_of(table, *first_of)
+        rows: list[Row] = table.slice(0, limit).to_pylist(maps_as_pydicts="strict")
         return rows, table.num_rows
+
+    def sums(self, name: str, by: Sequence[str], of: str | None = None, *, where: pc.Expression | None = None) -> Sums:
+        """Return for each combination of values how many rows have it, or the sum of a column `of` theirs."""
+        table = parquet.read_table(self._folder / name, columns=[*by, *([of] if of else [])], filters=where)
+        summed = table.group_by(list(by)).aggregate([([], "count_all") if of is None else (of, "sum")])
+        values = summed["count_all" if of is None else f"{of}_sum"].to_pylist()
+        keys = zip(*(summed[column].to_pylist() for column in by), strict=True)
+        return dict(zip(keys, values, strict=True))
 
     def counts(self, name: str) -> Counter[str]:
         """Count the rows of each cluster."""
         clusters = parquet.read_table(self._folder / name, columns=[CLUSTER])[CLUSTER]
         return Counter(str(cluster) for cluster in clusters.to_pylist())
+
+
+def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:
+    """Keep the first rows of each combination of values, in their order."""
+    places = table.select(columns).append_column("place", pa.array(range(table.num_rows)))
+    grouped = places.group_by(list(columns), use_threads=False).aggregate([("place", "list")])
+    of_groups: list[list[int]] = [each.as_py() for each in grouped["place_list"]]
+    kept = sorted(place for of_group in of_groups for place in of_group[:count])
+    return table.take(pa.array(kept, pa.int64()))
 
 
 def ask(

@@ -97,7 +97,7 @@ def make_report(
         answers = ask(spark, tables, question, aside / TABLES, progress or NoProgress())
         report = _report(answers, question)
         (aside / DOCUMENT).write_bytes(msgspec.json.format(msgspec.json.encode(report.document), indent=1))
-        (aside / PAGE).write_text(_page(report), encoding="utf-8")
+        (aside / PAGE).write_text(_page(report, answers), encoding="utf-8")
         if out.exists():
             shutil.rmtree(out)
         aside.rename(out)
@@ -141,7 +141,7 @@ def _headline(verdicts: list[Verdict], counts: Counter[str], question: Question)
     )
 
 
-def _page(report: FleetReport) -> str:
+def _page(report: FleetReport, answers: Answers) -> str:
     document = report.document
     counts = document["clusters"]
     return render_page(
@@ -155,6 +155,6 @@ def _page(report: FleetReport) -> str:
                 (counts[BLOCKED], "blocked", BLOCKED),
                 (document["rows_in_all"]["problems"], "problems in files", ""),
             ],
-            sections=make_sections(document),
+            sections=make_sections(document, answers),
         )
     )

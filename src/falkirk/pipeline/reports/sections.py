@@ -1,13 +1,15 @@
-"""The sections of the page, made of the report's JSON."""
+"""The sections of the page: each shows some rows of an answer, and says how many there are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from itertools import groupby, islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
+
+from falkirk.coordinator.prediction.groups import GroupVerdict
+from falkirk.metadata.losses.loss import Outcome
 from falkirk.pipeline.reports.page import Section
 from falkirk.pipeline.reports.plots import (
     ApiVersions,
@@ -22,6 +24,8 @@ from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from falkirk.pipeline.reports.answers import Answers
+
     Document = dict[str, Any]  # Any: JSON values
     Row = dict[str, Any]  # Any: same
 
@@ -30,10 +34,11 @@ ROWS_SHOWN: Final = 200
 _LOSSES_SHOWN: Final = 5
 _APIS_SHOWN: Final = 40
 _CLIENTS_SHOWN: Final = 8
+_BLOCKERS_FIRST: Final = (("is_blocker", "descending"), "cluster", "api", "api_version")
 
 
-def make_sections(document: Document) -> list[Section]:
-    """Return the sections in page order."""
+def make_sections(document: Document, answers: Answers) -> list[Section]:
+    """Return the sections in page order. Numbers are of all rows, and not of those in the report's JSON."""
     makers = (
         _clusters,
         _levels,
@@ -48,12 +53,12 @@ def make_sections(document: Document) -> list[Section]:
         _features,
         _problems,
     )
-    return [make(document) for make in makers]
+    return [make(document, answers) for make in makers]
 
 
-def _clusters(document: Document) -> Section:
-    minimum = {row["cluster"]: row["metadata_version"] for row in document["minimum_versions"]}
-    levels = {row["cluster"]: row for row in document["levels"]}
+def _clusters(document: Document, answers: Answers) -> Section:
+    minimum = {row["cluster"]: row["metadata_version"] for row in answers.rows("minimum_versions")[0]}
+    levels = {row["cluster"]: row for row in answers.rows("levels")[0]}
     rows = []
     for verdict in document["verdicts"]:
         cluster = verdict["cluster"]
@@ -80,41 +85,50 @@ def _clusters(document: Document) -> Section:
     )
 
 
-def _levels(document: Document) -> Section:
-    of_version = [row for row in document["feature_levels"] if row["feature"] == METADATA_VERSION and row["timestamp"]]
+def _levels(document: Document, answers: Answers) -> Section:
+    of_version, _ = answers.rows(
+        "feature_levels", where=~pc.field("timestamp").is_null() & (pc.field("feature") == METADATA_VERSION)
+    )
     changes = [
-        LevelChange(cluster=row["cluster"], time=_time(row["timestamp"]), level=row["to_level"])
+        LevelChange(cluster=row["cluster"], time=row["timestamp"], level=row["to_level"])
         for row in of_version
         if row["to_level"]
     ]
-    until = {row["cluster"]: _time(row["last_timestamp"]) for row in document["levels"] if row["last_timestamp"]}
+    until = {row["cluster"]: row["last_timestamp"] for row in answers.rows("levels")[0] if row["last_timestamp"]}
     target = document["to"]["level"]
+    changed, count = answers.rows(
+        "feature_levels", ("cluster", "feature", "offset"), ROWS_SHOWN, where=~pc.field("from_level").is_null()
+    )
     rows = [
         (row["cluster"], row["feature"], _level(row, "from_level"), _level(row, "to_level"), row["offset"], _day(row))
-        for row in document["feature_levels"]
-        if row["from_level"] is not None
+        for row in changed
     ]
     return _section(
         "How the levels got there",
         "metadata.version over time, as far back as logs and snapshots go, and every change of a feature level.",
         ("cluster", "feature", "from", "to", "offset", "when"),
         rows,
-        len(rows),
+        count,
         plot=levels_over_time(changes, until, target) if changes else None,
         nothing="No log has a change of a level: the levels come from the oldest snapshots.",
     )
 
 
-def _losses(document: Document) -> Section:
-    lost = [row for row in document["losses"] if row["outcome"] == "lost"]
+def _losses(document: Document, answers: Answers) -> Section:
+    lost, _ = answers.rows(
+        "losses",
+        ("cluster", "kind", "key"),
+        ROWS_SHOWN,
+        where=pc.field("outcome") == Outcome.LOST.value,
+        first_of=(("cluster", "kind"), _LOSSES_SHOWN),
+    )
     counts: Counter[str] = Counter()
     for verdict in document["verdicts"]:
         counts.update(verdict["losses"])
     ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
     rows = [
         (row["cluster"], row["kind"].replace("_", " "), row["key"], row["record"], row["offset"], row["detail"])
-        for _, of_kind in groupby(lost, key=itemgetter("cluster", "kind"))
-        for row in islice(of_kind, _LOSSES_SHOWN)
+        for row in lost
     ]
     return _section(
         "What would be lost",
@@ -128,7 +142,7 @@ def _losses(document: Document) -> Section:
     )
 
 
-def _returns(document: Document) -> Section:
+def _returns(document: Document, _answers: Answers) -> Section:
     rows = [
         (
             row["cluster"],
@@ -153,7 +167,7 @@ def _returns(document: Document) -> Section:
     )
 
 
-def _blockers(document: Document) -> Section:
+def _blockers(document: Document, _answers: Answers) -> Section:
     rows = [
         (
             row["cluster"],
@@ -177,7 +191,7 @@ def _blockers(document: Document) -> Section:
     )
 
 
-def _forgotten(document: Document) -> Section:
+def _forgotten(document: Document, _answers: Answers) -> Section:
     rows = [
         (row["cluster"], row["feature"], _level(row, "finalized_level"), _level(row, "highest_level"))
         for row in document["forgotten_finalisations"]
@@ -192,10 +206,13 @@ def _forgotten(document: Document) -> Section:
     )
 
 
-def _groups(document: Document) -> Section:
+def _groups(_document: Document, answers: Answers) -> Section:
     counts: dict[str, Counter[str]] = {}
-    for row in document["groups"]:
-        counts.setdefault(row["type"], Counter())[row["verdict"]] += 1
+    for (type_, verdict), count in answers.sums("groups", ("type", "verdict")).items():
+        counts.setdefault(type_, Counter())[verdict] += count
+    changed, count = answers.rows(
+        "groups", ("cluster", "group"), ROWS_SHOWN, where=pc.field("verdict") != GroupVerdict.READABLE.value
+    )
     rows = [
         (
             row["cluster"],
@@ -206,21 +223,20 @@ def _groups(document: Document) -> Section:
             row["verdict"].replace("_", " "),
             row["detail"],
         )
-        for row in document["groups"]
-        if row["verdict"] != "readable"
+        for row in changed
     ]
     return _section(
         "Groups",
         "What the target's group coordinator would load of each group (KIP-915); listed are those that change.",
         ("cluster", "group", "type", "members", "offsets", "at the target", "what that means"),
         rows,
-        len(rows),
+        count,
         plot=groups_by_type(dict(sorted(counts.items()))) if counts else None,
         nothing="Every group is the same afterwards." if counts else "No groups are here.",
     )
 
 
-def _partitions(document: Document) -> Section:
+def _partitions(_document: Document, answers: Answers) -> Section:
     rows = [
         (
             row["cluster"],
@@ -232,7 +248,7 @@ def _partitions(document: Document) -> Section:
             _by_type(row["unknown_types"]),
             row["tombstones"],
         )
-        for row in document["group_partitions"]
+        for row in answers.rows("group_partitions", ("cluster", "partition"))[0]
         if row["load_fails"] or row["skipped"] or row["orphaned"] or row["unknown_types"]
     ]
     return _section(
@@ -246,26 +262,30 @@ def _partitions(document: Document) -> Section:
     )
 
 
-def _apis(document: Document) -> Section:
-    changed = {(_software(row), row["api"], row["api_version"]) for row in document["client_changes"]}
+def _apis(_document: Document, answers: Answers) -> Section:
+    software = ("software_name", "software_version")
+    changed = answers.sums("client_changes", (*software, "api", "api_version"))
+    used = answers.sums(
+        "api_usage",
+        (*software, "api", "api_version"),
+        "requests",
+        where=~pc.field("is_inter_broker") & ~pc.field("is_forwarded"),
+    )
     requests: Counter[str] = Counter()
     versions: dict[tuple[str, str], dict[int, bool]] = {}
-    for row in document["api_usage"]:
-        if row["is_inter_broker"] or row["is_forwarded"]:
-            continue
-        software = _software(row)
-        requests[software] += row["requests"]
-        works = (software, row["api"], row["api_version"]) not in changed
-        versions.setdefault((row["api"], software), {})[row["api_version"]] = works
-    shown = {software for software, _ in requests.most_common(_CLIENTS_SHOWN)}
+    for (name, of_name, api, version), count in used.items():
+        client = _software(name, of_name)
+        requests[client] += count
+        versions.setdefault((api, client), {})[version] = (name, of_name, api, version) not in changed
+    shown = {client for client, _ in requests.most_common(_CLIENTS_SHOWN)}
     cells = [
-        ApiVersions(api=api, software=software, versions=tuple(of_api), works=all(of_api.values()))
-        for (api, software), of_api in sorted(versions.items())
-        if software in shown
+        ApiVersions(api=api, software=client, versions=tuple(sorted(of_api)), works=all(of_api.values()))
+        for (api, client), of_api in sorted(versions.items())
+        if client in shown
     ]
     apis = sorted({cell.api for cell in cells})[:_APIS_SHOWN]
     cells = [cell for cell in cells if cell.api in apis]
-    rows = [(software, count) for software, count in requests.most_common()]
+    rows = requests.most_common()
     return _section(
         "APIs that clients use",
         "Versions of each API by client software, from the request logs; what the target's release does not serve "
@@ -278,19 +298,19 @@ def _apis(document: Document) -> Section:
     )
 
 
-def _clients(document: Document) -> Section:
+def _clients(document: Document, answers: Answers) -> Section:
     rows = [
         (
             row["cluster"],
             row["is_blocker"],
-            _software(row),
+            _software(row["software_name"], row["software_version"]),
             row["client_id"],
             row["principal"],
             f"{row['api']} {row['api_version']}",
             row["detail"],
             row["what_to_do"],
         )
-        for row in sorted(document["client_changes"], key=lambda row: not row["is_blocker"])
+        for row in answers.rows("client_changes", _BLOCKERS_FIRST, ROWS_SHOWN)[0]
     ]
     return _section(
         "Clients that notice",
@@ -304,7 +324,7 @@ def _clients(document: Document) -> Section:
     )
 
 
-def _features(document: Document) -> Section:
+def _features(document: Document, _answers: Answers) -> Section:
     rows = [
         (
             row["cluster"],
@@ -327,7 +347,7 @@ def _features(document: Document) -> Section:
     )
 
 
-def _problems(document: Document) -> Section:
+def _problems(document: Document, _answers: Answers) -> Section:
     rows = [
         (row["cluster"], row["kind"], row["source"], row["position"], row["count"], row["detail"])
         for row in document["problems"]
@@ -363,10 +383,8 @@ def _section(
     )
 
 
-def _software(row: Row) -> str:
-    if row["software_name"] is None:
-        return "unknown"
-    return f"{row['software_name']} {row['software_version'] or ''}".strip()
+def _software(name: str | None, version: str | None) -> str:
+    return "unknown" if name is None else f"{name} {version or ''}".strip()
 
 
 def _level(row: Row, name: str) -> str | None:
@@ -382,9 +400,7 @@ def _by_type(counts: dict[str, int] | None) -> str | None:
     return ", ".join(f"{type_}: {count:,}" for type_, count in (counts or {}).items()) or None
 
 
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
 def _day(row: Row, name: str = "timestamp") -> str | None:
-    return row[name] and _time(row[name]).strftime("%Y-%m-%d %H:%M")
+    """Return a time of a row, which is a text in the report's JSON."""
+    time: datetime | None = datetime.fromisoformat(row[name]) if isinstance(row[name], str) else row[name]
+    return None if time is None else time.strftime("%Y-%m-%d %H:%M")
