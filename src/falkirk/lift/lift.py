@@ -224,31 +224,13 @@ class Lift:
             raise LiftError("\n".join(f"missing right: {right}" for right in missing))
         if checked.blockers:
             raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
-        self._check_way(checked.way)
+        check_way(self._file, checked.way)
         assert checked.logs is not None, "a log that cannot be read is in the way"
         kinds = self._file.not_accepted(checked.loss_kinds)
         if kinds:
             raise LossesNotAcceptedError(
                 f"the lift would lose {', '.join(kinds)}, which accept_losses does not name: "
                 "`falkirk lift check` lists each loss"
-            )
-
-    def _check_way(self, way: WayChoice | None) -> None:
-        """Raise LiftError if the cluster cannot go the way of the file."""
-        possible = () if way is None or way.kind is None else (way.kind, *way.others)
-        wanted = (
-            (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST) if self._file.extra_voter else (WayKind.IN_PLACE_MAJORITY,)
-        )
-        kind = next((each for each in wanted if each in possible), None)
-        if kind is None:
-            reasons = [] if way is None else [str(each) for each in way.refused if each.kind in wanted]
-            others = ", ".join(each for each in _WAYS_OF_PLACES if each in possible)
-            hint = f"; possible: {others} (see place of the lift file)" if others else ""
-            raise LiftError(f"not possible here: {'; '.join(reasons) or 'the quorum was not seen'}{hint}")
-        if kind is WayKind.DYNAMIC_FIRST and not self._file.upgrade_kraft_version:
-            raise LiftError(
-                "the voters are static (kraft.version 0), so falkirk cannot become one: upgrade_kraft_version: true "
-                "lets them be made dynamic first, which is not taken back while the cluster runs"
             )
 
     def _engine(self, stack: AsyncExitStack, originals: Originals) -> Engine:
@@ -350,6 +332,23 @@ class Lift:
         quorum = QuorumAccess(endpoints, self._connections.controllers)
         stack.push_async_callback(quorum.close)
         return quorum
+
+
+def check_way(file: LiftFile, way: WayChoice | None) -> None:
+    """Raise LiftError if the cluster cannot go the way of the file."""
+    possible = () if way is None or way.kind is None else (way.kind, *way.others)
+    wanted = (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST) if file.extra_voter else (WayKind.IN_PLACE_MAJORITY,)
+    kind = next((each for each in wanted if each in possible), None)
+    if kind is None:
+        reasons = [] if way is None else [str(each) for each in way.refused if each.kind in wanted]
+        others = ", ".join(each for each in _WAYS_OF_PLACES if each in possible)
+        hint = f"; possible: {others} (see place of the lift file)" if others else ""
+        raise LiftError(f"not possible here: {'; '.join(reasons) or 'the quorum was not seen'}{hint}")
+    if kind is WayKind.DYNAMIC_FIRST and not file.upgrade_kraft_version:
+        raise LiftError(
+            "the voters are static (kraft.version 0), so falkirk cannot become one: upgrade_kraft_version: true "
+            "lets them be made dynamic first, which is not taken back while the cluster runs"
+        )
 
 
 @contextmanager

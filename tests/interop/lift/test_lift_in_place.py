@@ -7,6 +7,7 @@ import pytest
 from falkirk_node import FalkirkNode
 from kafka_cluster import Clusters
 from kafka_node import BROKER, CONTROLLER
+from kafka_tools import FEATURES, outputs
 from lifted_cluster import Lifted, under_load
 from node_hooks import IN_PLACE
 
@@ -127,3 +128,7 @@ def test_what_has_no_hook_is_printed_and_waited_for(clusters: Clusters, tmp_path
         assert left == [11, 1]
         assert lifted.status()["level"] == "3.9-IV0"
         lifted.check_voters()
+        # What falkirk would have left registered, or Kafka's controller not registered anew, is in the way here.
+        servers = ["--bootstrap-server", lifted.cluster.bootstrap_servers]
+        outputs([FEATURES, *servers, "upgrade", "--release-version", "4.3-IV0"])
+        assert lifted.status()["level"] == "4.3-IV0"
