@@ -343,6 +343,15 @@ class RaftReplica:
             return {}
         return leader.lowering_support(now_ms, self._quorum.check_quorum_timeout_ms)
 
+    def silent_voters(self, now_ms: int, *, since_ms: int) -> frozenset[int]:
+        """Return the other voters that have not fetched within the check-quorum timeout.
+
+        None are before that time has passed since `since_ms`, when the leadership began.
+        """
+        if now_ms - since_ms < self._quorum.check_quorum_timeout_ms:
+            return frozenset()
+        return frozenset(self.voters.keys() - self.lowering_support(now_ms).keys() - {self._quorum.own_key.node_id})
+
     def voters_before(self, end_offset: int) -> tuple[int, VotersRecord | None]:
         """Return kraft.version and voters for a snapshot that ends at `end_offset`."""
         history = self._log.history

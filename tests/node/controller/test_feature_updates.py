@@ -83,6 +83,20 @@ def test_an_update_asked_of_a_broker_reaches_every_node():
     network.run_until(lambda: all(host.running.image.features.finalized.get("group.version") for host in hosts))
 
 
+def test_a_voter_is_silent_when_it_has_not_fetched_for_a_while():
+    network = a_cluster(brokers=0)
+    stopped = next(node_id for node_id in (1, 2, 3) if node_id != network.active.config.node_id)
+
+    def silent(since_ms=0):
+        return network.active.running._raft.silent_voters(network.now_ms, since_ms=since_ms)
+
+    network.run_for(5_000)
+    assert silent() == frozenset()
+    network.kill(stopped)
+    network.run_until(lambda: silent() == {stopped})
+    assert silent(network.now_ms - 1) == frozenset()
+
+
 def test_a_standby_is_not_the_controller():
     network = a_cluster(brokers=0)
     standby = next(host for host in network.running if host is not network.active)

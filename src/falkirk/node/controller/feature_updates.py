@@ -187,7 +187,11 @@ class FeatureUpdates:
         update.done(replace(decision.result(), answer_by_ms=update.deadline_ms))
 
     def _log(self, decision: FeatureUpdateDecision) -> None:
-        if decision.is_refused and not decision.request.validate_only:
+        if decision.is_made:
+            for voter in decision.left_behind:
+                fields = {**voter.key_fields, "reason": voter.detail}
+                self._effects(Fact("warning", "voter-left-behind", fields))
+        elif decision.is_refused and not decision.request.validate_only:
             errors = {name: error.message for name, error in decision.errors.items()}
             fields = {"errors": errors, "blockers": decision.details.blockers}
             self._effects(Fact("warning", "feature-update-refused", fields))
@@ -200,6 +204,7 @@ class FeatureUpdates:
             kraft_version_refusal=raft.kraft_version_refusal,
             voters=raft.voters.keys(),
             lowering_support=raft.lowering_support(self._step.now_ms),
+            silent_voters=raft.silent_voters(self._step.now_ms, since_ms=controller.cluster.active_since_ms),
             now_ms=self._step.now_ms,
             last_contact_ms=controller.cluster.last_contact_ms,
             active_since_ms=controller.cluster.active_since_ms,

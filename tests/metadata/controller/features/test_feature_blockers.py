@@ -97,6 +97,30 @@ def test_to_raise_a_level_a_majority_of_the_voters_must_be_known_to_support_it()
     assert ids(blockers(need, voters=voters, records=[others[0], incapable])) == [("controller", 3002, "unsupported")]
 
 
+def test_a_stopped_voter_that_does_not_support_a_raised_level_is_left_behind_by_a_majority_that_does():
+    need = Need(feature="metadata.version", level=33)
+    others = [registered(3001, metadata_version=(7, 33)), registered(3002, metadata_version=(7, 21))]
+    voters = [CONTROLLER_ID, 3001, 3002]
+    stopped = replace(CONTEXT, silent_voters=frozenset({3002}))
+    found = blockers(need, voters=voters, records=others, context=stopped)
+    assert ids(found) == []
+    (voter,) = found.left_behind
+    assert voter.left_behind().detail == (
+        "controller 3002 is stopped and only supports versions 7-21: it ends when it comes back, until it runs as a "
+        "release that supports metadata.version 33"
+    )
+    assert ids(blockers(need, voters=voters, records=others)) == [("controller", 3002, "unsupported")]
+    # Without a majority that is known to support it, and where a level is lowered, it is in the way.
+    assert ids(blockers(need, voters=voters, records=others[1:], context=stopped)) == [
+        ("controller", 3002, "unsupported"),
+        ("controller", 3001, "unregistered"),
+    ]
+    lowered = replace(need, level=22, is_lowered=True)
+    assert ids(blockers(lowered, voters=voters, records=others, context=stopped)) == [
+        ("controller", 3002, "unsupported")
+    ]
+
+
 def test_to_lower_a_level_all_voters_must_be_known():
     voters = [CONTROLLER_ID, 3001, 3002]
     need = Need(feature="group.version", level=0, is_lowered=True)

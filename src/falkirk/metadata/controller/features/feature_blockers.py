@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.ledger.findings import Blocker, BlockerKind
+from falkirk.ledger.reported_loss import ReportedLoss
 from falkirk.metadata.controller.features.downgrade_support import can_commit_lowering, supports_downgrade
 from falkirk.metadata.levels.feature_rules import unsupported_clause
 from falkirk.metadata.requests.bounded_text import bounded_text
@@ -105,6 +106,23 @@ class ServerBlocker:
             text=self.text,
         )
 
+    def left_behind(self) -> ReportedLoss:
+        """Return a stopped voter that a raised level leaves behind."""
+        supported = None if self.supported is None else [self.supported.lowest, self.supported.highest]
+        key = f"controller {self.node_id}"
+        fate = f"it ends when it comes back, until it runs as a release that supports {self.feature} {self.level}"
+        return ReportedLoss(
+            kind="stopped_voter",
+            key=key,
+            key_fields={"node_id": self.node_id},
+            record="RegisterControllerRecord",
+            offset=None,
+            source=None,
+            before={self.feature: supported},
+            after={self.feature: supported},
+            detail=f"{unsupported_clause(f'{key} is stopped and', self.supported)}: {fate}",
+        )
+
     @property
     def _silence(self) -> str:
         if self.silent_ms is None:
@@ -129,10 +147,14 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Blockers:
-    """All that are in the way of one feature's level; `is_everyone`: no server that is known supports it."""
+    """All that are in the way of one feature's level; `is_everyone`: no server that is known supports it.
+
+    `left_behind`: stopped voters that do not support the level and are not in the way.
+    """
 
     found: tuple[ServerBlocker, ...] = ()
     is_everyone: bool = False
+    left_behind: tuple[ServerBlocker, ...] = ()
 
     @property
     def text(self) -> str:
@@ -148,16 +170,19 @@ def find_blockers(
     """Return the servers that cannot do what is needed: this controller, brokers by id, controllers by id.
 
     A voter that has not registered is one if a level is lowered, or if without it no majority is known to support
-    the level. Below 3.7-IV0 controllers do not register, so nothing is known of others.
+    the level. So is a voter that is stopped and does not support it (KIP-778 asks for a majority).
+    Below 3.7-IV0 controllers do not register, so nothing is known of others.
     """
     servers = list(_servers(need, image, settings, context))
     unsupporting = [server for server in servers if not _supports(need, server.supported)]
     is_everyone = len(unsupporting) == len(servers)
-    found = [*unsupporting, *_unfollowing(need, servers, image, settings, context)]
+    left_behind = _left_behind(need, unsupporting, image, settings, context)
+    in_the_way = [server for server in unsupporting if server not in left_behind]
+    found = [*in_the_way, *_unfollowing(need, servers, image, settings, context)]
     at = image.features.metadata_version
     if at is not None and at.controller_registration_supported:
         found += _unregistered(need, unsupporting, image, settings, context)
-    return Blockers(tuple(found), is_everyone)
+    return Blockers(tuple(found), is_everyone, tuple(left_behind))
 
 
 def duration_text(duration_ms: int) -> str:
@@ -210,13 +235,36 @@ def _unregistered(
     settings: ControllerSettings,
     context: FeatureUpdateContext,
 ) -> list[ServerBlocker]:
-    unknown = sorted(context.voters - {settings.node_id, *image.cluster.controllers})
-    incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
-    capable_count = len(context.voters - incapable) - len(unknown)
-    if not need.is_lowered and 2 * capable_count > len(context.voters):
+    if not need.is_lowered and _is_majority_capable(unsupporting, image, settings, context):
         return []
+    unknown = sorted(context.voters - {settings.node_id, *image.cluster.controllers})
     unregistered = partial(ServerBlocker, feature=need.feature, level=need.level, kind=BlockerKind.UNREGISTERED)
     return [unregistered(node_id=voter, role=CONTROLLER) for voter in unknown]
+
+
+def _left_behind(
+    need: Need,
+    unsupporting: Iterable[ServerBlocker],
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: FeatureUpdateContext,
+) -> list[ServerBlocker]:
+    """Return the stopped voters without which a majority is known to support a level that is raised."""
+    if need.is_lowered or not _is_majority_capable(unsupporting, image, settings, context):
+        return []
+    return [server for server in unsupporting if server.role == CONTROLLER and server.node_id in context.silent_voters]
+
+
+def _is_majority_capable(
+    unsupporting: Iterable[ServerBlocker],
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: FeatureUpdateContext,
+) -> bool:
+    """Return whether a majority of the voters is known to support a level."""
+    known = context.voters & {settings.node_id, *image.cluster.controllers}
+    incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
+    return 2 * len(known - incapable) > len(context.voters)
 
 
 def _unfollowing(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.ledger.findings import Blocker
+    from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.features.feature_blockers import Blockers
     from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext
@@ -92,10 +93,12 @@ class FeatureControl:
             for name, fault in malformed(requested).items()
         }
         blockers: list[Blocker] = []
+        left_behind: list[ReportedLoss] = []
         for name in map_order(list(updates)):
             if name not in errors:
                 found = self._blockers(request, updates[name], current.get(name, 0), context)
                 blockers += [blocker.reported() for blocker in found.found]
+                left_behind += [blocker.left_behind() for blocker in found.left_behind]
                 error = self._refusal(updates[name], current.get(name, 0), wanted, found, context)
                 if error is not None:
                     errors[name] = error
@@ -105,6 +108,7 @@ class FeatureControl:
             is_together=self._settings.release.updates_features_together,
             errors=errors,
             blockers=tuple(blockers),
+            left_behind=tuple(left_behind),
         )
         if decision.is_refused:
             return decision

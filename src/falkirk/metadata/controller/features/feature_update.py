@@ -60,6 +60,8 @@ class FeatureUpdateContext:
     voters: AbstractSet[int]
     now_ms: int
     lowering_support: Mapping[int, bool] = field(default_factory=dict)
+    # Voters that have not fetched for a while.
+    silent_voters: AbstractSet[int] = frozenset()
     last_contact_ms: Mapping[int, int] = field(default_factory=dict)
     active_since_ms: int = 0
     # Why the quorum cannot raise kraft.version; None: it can.
@@ -84,6 +86,8 @@ class FeatureUpdateDecision:
     transaction: tuple[VersionedRecord, ...] = ()
     # What is in the way, and what goes on to exist without effect.
     blockers: tuple[Blocker, ...] = ()
+    # Stopped voters that do not support a level and are not in its way.
+    left_behind: tuple[ReportedLoss, ...] = ()
     inaccessible: tuple[Loss | ReportedLoss, ...] = ()
     # What goes with the records, and the level that each changed feature has afterwards.
     losses: tuple[Loss, ...] = ()
@@ -117,7 +121,7 @@ class FeatureUpdateDecision:
         """Return what the update loses and what is in its way as JSON; what is beyond a bound is counted."""
         return FeatureUpdateDetails(
             losses=[*_bounded(self.losses), *_bounded(self.cut_off)],
-            inaccessible=_bounded(self.inaccessible),
+            inaccessible=_bounded((*self.inaccessible, *self.left_behind)),
             blockers=[
                 {"kind": blocker.kind.value, "text": blocker.text, **blocker.fields}
                 for blocker in self.blockers[:_ITEMS_MAX]
