@@ -232,6 +232,12 @@ def alter_questions(own: int, other: int) -> Iterable[tuple[WireMessage, int]]:
             ("ssl.keystore.location", set_, "x"),
             ("max.connections", set_, "0"),
             ("message.max.bytes", set_, "-5"),
+            ("num.io.threads", set_, "100"),
+            ("num.io.threads", set_, "1"),
+            ("log.cleaner.threads", set_, "9"),
+            ("listener.name.plaintext.max.connections", set_, "0"),
+            ("leader.replication.throttled.rate", set_, "-1"),
+            ("leader.replication.throttled.rate", set_, "1000"),
         )
     ]
     changes.append((BROKER, str(own), [("log.retention.ms", set_, "1"), ("log.retention.ms", set_, "2")]))

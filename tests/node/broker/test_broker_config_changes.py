@@ -57,6 +57,10 @@ def refused(*resources, configs=None, release="4.3"):
         (str(OWN), ("listener.name.plaintext.ssl.keystore.location", "x")),
         ("", ("follower.replication.throttled.rate", "7")),
         ("", ("max.connections", "7")),
+        ("", ("num.io.threads", "16")),
+        (str(OWN), ("num.io.threads", "4")),
+        (str(OWN), ("cordoned.log.dirs", "d")),
+        (str(OWN), ("cordoned.log.dirs", "*")),
         (str(OWN), ("some.plugin.key", "x")),
     ],
 )
@@ -93,11 +97,77 @@ def test_what_a_broker_can_take_up_is_passed_on(name, config):
         ),
         ("101", ("log.retention.ms", None), "Null value not supported for : log.retention.ms"),
         ("", ("max.connections", "0"), "Invalid max.connections 0"),
+        ("101", ("listener.name.plaintext.max.connections", "0"), "Invalid max.connections 0"),
+        (
+            "",
+            ("num.io.threads", "17"),
+            (
+                "Dynamic thread count update validation failed for num.io.threads=17, value should not be greater than "
+                "double the current value 8"
+            ),
+        ),
+        (
+            "101",
+            ("listener.name.plaintext.num.network.threads", "1"),
+            (
+                "Dynamic thread count update validation failed for num.network.threads=1, value should be at least "
+                "half the current value 3"
+            ),
+        ),
+        (
+            "",
+            ("log.cleaner.threads", "3"),
+            "Log cleaner threads cannot be increased to more than double the current value 1",
+        ),
+        (
+            "101",
+            ("log.cleaner.dedupe.buffer.size", "1000"),
+            "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+        ),
+        ("101", ("max.connections.per.ip.overrides", "127.0.0.1:x"), 'For input string: "x"'),
+        (
+            "101",
+            ("cordoned.log.dirs", "/nope,d"),
+            "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : /nope",
+        ),
+        (
+            "101",
+            ("cordoned.log.dirs", "*,d"),
+            "When cordoned.log.dirs is set to *, it must not contain other values",
+        ),
+        (
+            "",
+            ("cordoned.log.dirs", "d"),
+            ("Cannot update these configs at default cluster level, broker id must be specified: [cordoned.log.dirs]"),
+        ),
         ("101", ("log.retention.ms", 9, "1"), "Unknown operations type 9"),
     ],
 )
 def test_what_it_cannot_is_refused_in_kafkas_words(name, config, said):
     assert refused(change(BROKER, name, config)) == {0: ("INVALID_REQUEST", said)}
+
+
+def test_local_retention_is_looked_at_together_with_the_whole():
+    bytes_ = change(BROKER, "", ("log.local.retention.bytes", "1001"), ("log.retention.bytes", "1000"))
+    said = "Value must not be more than log.retention.bytes property value: 1000"
+    assert refused(bytes_) == {
+        0: ("INVALID_REQUEST", f"Invalid value 1001 for configuration log.local.retention.bytes: {said}")
+    }
+    both = change(BROKER, str(OWN), ("log.local.retention.ms", "-1"), ("log.retention.ms", "1000"))
+    said = "Value must not be -1 as log.retention.ms value is set as 1000."
+    assert refused(both) == {
+        0: ("INVALID_REQUEST", f"Invalid value -1 for configuration log.local.retention.ms: {said}")
+    }
+    # The broker's own value counts before the default of all brokers that is set here.
+    default = change(BROKER, "", ("log.local.retention.ms", "5000"), ("log.retention.ms", "9000"))
+    assert refused(default) == {}
+    assert list(refused(default, configs={str(OWN): {"log.retention.ms": "4000"}})) == [0]
+
+
+def test_a_change_starts_from_what_the_broker_has_now():
+    known = {"": {"num.io.threads": "20"}}
+    assert refused(change(BROKER, str(OWN), ("num.io.threads", "40")), configs=known) == {}
+    assert list(refused(change(BROKER, str(OWN), ("num.io.threads", "9")), configs=known)) == [0]
 
 
 def test_only_lists_are_appended_to():

@@ -118,6 +118,31 @@ def test_secrets_and_keys_that_nobody_knows_are_not_told():
     assert (node["my.own.key"].value, node["my.own.key"].is_sensitive) == (None, True)
 
 
+@pytest.mark.parametrize(("release", "is_read_only"), [("3.9", True), ("4.3", False)])
+def test_dynamic_configs_that_are_no_key_of_server_properties_are_described(release, is_read_only):
+    """As real 3.9.1 and 4.3.1 nodes answer."""
+    rate, listener = "leader.replication.throttled.rate", "listener.name.plaintext.max.connections"
+    configs = {
+        ConfigResource(BROKER, "1"): {rate: "1000", listener: "77", "my.own.config": "x"},
+        ConfigResource(BROKER, ""): {rate: "2000", "my.own.config": "y"},
+    }
+    node = by_name(described(release, configs=configs).of_this_node())
+
+    def synonyms(name):
+        return [(synonym.name, synonym.value, SOURCES[synonym.source]) for synonym in node[name].synonyms]
+
+    own, default = "DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    assert (node[rate].value, node[rate].read_only, TYPES[node[rate].config_type]) == ("1000", is_read_only, "LONG")
+    assert synonyms(rate) == [(rate, "1000", own), (rate, "2000", default)]
+    assert (node[listener].value, node[listener].read_only) == ("77", True)
+    assert synonyms(listener) == [(listener, "77", own), ("max.connections", "2147483647", "DEFAULT_CONFIG")]
+    unknown = node["my.own.config"]
+    assert (unknown.value, unknown.is_sensitive, TYPES[unknown.config_type]) == (None, True, "UNKNOWN")
+    assert synonyms("my.own.config") == [("my.own.config", None, own), ("my.own.config", None, default)]
+    all_brokers = by_name(described(release, configs=configs).of_all_brokers())
+    assert (all_brokers[rate].value, all_brokers[rate].is_sensitive) == ("2000", False)
+
+
 def test_a_listeners_own_value_has_the_common_one_behind_it():
     static = {"listener.name.outside.ssl.protocol": "TLSv1.2", "ssl.protocol": "TLSv1.3"}
     node = by_name(described("4.4", static=static).of_this_node())

@@ -7,12 +7,14 @@ apply, of its own configs and of the default of all brokers. Source: ConfigAdmin
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, TOPIC
 from falkirk.metadata.requests.api_error import ApiError
+from falkirk.node.broker.broker_config_limits import check_change
 from falkirk.node.config.server_properties import read_server_properties
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -41,10 +43,15 @@ APPEND: Final = 2
 SUBTRACT: Final = 3
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _LISTENER_CONFIG: Final = re.compile(r"listener\.name\.[^.]*\.(.*)")
-_LISTENER_CONFIGS: Final = frozenset(
-    {"advertised.listeners", "listener.security.protocol.map", "listeners", "principal.builder.class"}
+_PER_BROKER_CONFIGS: Final = frozenset(
+    {
+        "cordoned.log.dirs",
+        "advertised.listeners",
+        "listener.security.protocol.map",
+        "listeners",
+        "principal.builder.class",
+    }
 )
-_POSITIVE: Final = ("max.connections", "max.connection.creation.rate")
 # Of the configs that a listener may override.
 _CLUSTER_WIDE: Final = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
 _SECURITY_CONFIGS: Final = frozenset(
@@ -160,7 +167,9 @@ class BrokerConfigChanges:
         if kind == BROKER:
             self._check_broker_name(name)
             before = self._valid(configs.of(BROKER, name), is_per_broker=bool(name)) if is_incremental else {}
-            self._check_broker_configs(self._changed(before, changes), is_per_broker=bool(name))
+            changed = self._changed(before, changes)
+            self._check_broker_configs(changed, is_per_broker=bool(name))
+            self._check_together(changed, configs, is_per_broker=bool(name))
 
     def _check_broker_name(self, name: str) -> None:
         if name and not _INTEGER.fullmatch(name):
@@ -212,19 +221,30 @@ class BrokerConfigChanges:
         if not is_per_broker:
             message = "Cannot update these configs at default cluster level, broker id must be specified"
             _refuse(message, [name for name in changed if _is_per_broker(name)])
-        self._check_as_a_whole(changed)
 
-    def _check_as_a_whole(self, changed: Mapping[str, str]) -> None:
-        """Check server.properties with these values, and the limits of listeners."""
-        for name in _POSITIVE:
-            if name in changed and int(changed[name]) <= 0:
-                raise RefusedChangeError(f"Invalid {name} {int(changed[name])}")
+    def _check_together(self, changed: Mapping[str, str], configs: ConfigsImage, *, is_per_broker: bool) -> None:
+        """Check what this broker would have then: server.properties, the default of all brokers, its own."""
+        default = self._valid(configs.of(BROKER, ""), is_per_broker=False)
+        own = self._valid(configs.of(BROKER, str(self.node_id)), is_per_broker=True)
+        before = {**self.static_configs, **self._readable(default), **self._readable(own)}
+        layers = (default, changed) if is_per_broker else (changed, own)
+        after = {**self.static_configs, **self._readable(layers[0]), **self._readable(layers[1])}
         known = definitions(self.release)
         overriding = {name: value for name, value in changed.items() if name in known}
         try:
+            check_change(before, after, self.release)
             read_server_properties({**self.static_configs, **overriding}, self.release, hostname="localhost")
         except ConfigError as error:
             raise RefusedChangeError(str(error)) from error
+
+    def _readable(self, configs: Mapping[str, str]) -> dict[str, str]:
+        """Return the configs whose values parse: others are of no effect."""
+        readable = {}
+        for name, value in configs.items():
+            with suppress(ConfigError):
+                self._parse(name, value)
+                readable[name] = value
+        return readable
 
     def _valid(self, persisted: Mapping[str, str], *, is_per_broker: bool) -> dict[str, str]:
         """Return the stored configs except those that brokers ignore."""
@@ -264,7 +284,7 @@ def _is_per_broker(name: str) -> bool:
     base = _LISTENER_CONFIG.fullmatch(name)
     if base is not None:
         return base[1] not in _CLUSTER_WIDE
-    return name in _LISTENER_CONFIGS or name.startswith(("ssl.", "sasl."))
+    return name in _PER_BROKER_CONFIGS or name.startswith(("ssl.", "sasl."))
 
 
 def _entries(text: str) -> list[str]:

@@ -27,6 +27,7 @@ from falkirk.protocol.uuid import uuid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.metadata.image.configs import ConfigsImage
     from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
     from falkirk.node.effects import Effect
     from falkirk.node.step import CommittedMetadata, Step
@@ -93,6 +94,9 @@ class BrokerLifecycle:
         self._offline_log_dirs: dict[bytes, int | None] = {}
         # Those in the heartbeat that is in flight.
         self._reported_log_dirs: tuple[bytes, ...] = ()
+        self._reported_cordoned: tuple[bytes, ...] | None = None
+        # The configs that cordoned directories were looked up in last.
+        self._reported_configs: ConfigsImage | None = None
         self.failure: str | None = None
         """Why the broker must stop by itself; None if it must not."""
         self._previous_broker_epoch = previous_broker_epoch
@@ -120,6 +124,11 @@ class BrokerLifecycle:
         if self._is_registered and self._lacks_log_dirs:
             self._is_registered = False
             self._next_ms = now_ms
+        if self._metadata.image.configs is not self._reported_configs and self._is_registered:
+            self._reported_configs = self._metadata.image.configs
+            # At once: until the controller knows, it goes on to place replicas there.
+            if self._cordoned() != self._reported_cordoned:
+                self._next_ms = now_ms
         if now_ms < self._next_ms:
             return
         if self._is_registered:
@@ -190,9 +199,8 @@ class BrokerLifecycle:
         )
 
     def _heartbeat(self) -> BrokerHeartbeatRequest:
-        version = self._metadata.image.features.metadata_version
-        knows_cordons = version is not None and version.cordoned_log_dirs_supported
         self._reported_log_dirs = tuple(self._offline_log_dirs)
+        self._reported_cordoned = self._cordoned()
         return BrokerHeartbeatRequest(
             broker_id=self._step.config.node_id,
             broker_epoch=self.broker_epoch,
@@ -200,8 +208,12 @@ class BrokerLifecycle:
             want_fence=not self._is_ready_to_unfence,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
             offline_log_dirs=self._reported_log_dirs,
-            cordoned_log_dirs=self._cordoned_log_dirs() if knows_cordons else None,
+            cordoned_log_dirs=self._reported_cordoned,
         )
+
+    def _cordoned(self) -> tuple[bytes, ...] | None:
+        version = self._metadata.image.features.metadata_version
+        return self._cordoned_log_dirs() if version is not None and version.cordoned_log_dirs_supported else None
 
     @property
     def _lacks_log_dirs(self) -> bool:

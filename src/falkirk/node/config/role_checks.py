@@ -31,6 +31,7 @@ _MINIMA: Final = (
     ("log.retention.ms", 1, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
 )
 _UNLIMITED: Final = {(-1, "log.retention.ms")}
+_CORDONED: Final = "cordoned.log.dirs"
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
 
 
@@ -54,6 +55,8 @@ def check_node(values: Mapping[str, Value], roles: frozenset[str], log_dirs: Seq
     )
     _require(not is_migrating, f"zookeeper.metadata.migration.enable: this node of release {release} does not migrate")
     _require(bool(log_dirs), "At least one log directory must be defined via log.dirs or log.dir.")
+    if BROKER in roles and _CORDONED in values:
+        _check_cordoned(_list(values, _CORDONED), log_dirs)
     check_limits(values)
 
 
@@ -205,6 +208,17 @@ def _joined(addresses: Sequence[ListenerAddress]) -> str:
 
 def _voter_set(voters: Mapping[int, Endpoint]) -> str:
     return f"{VOTERS}=Set({', '.join(map(str, voters))})"
+
+
+def _check_cordoned(cordoned: Sequence[str], log_dirs: Sequence[str]) -> None:
+    if "*" in cordoned:
+        _require(len(cordoned) == 1, f"When {_CORDONED} is set to *, it must not contain other values")
+        return
+    missing = [log_dir for log_dir in cordoned if log_dir not in log_dirs]
+    _require(
+        not missing,
+        f"All entries in {_CORDONED} must be present in log.dirs or log.dir. Missing entries : {', '.join(missing)}",
+    )
 
 
 def _check_replication(values: Mapping[str, Value]) -> None:

@@ -202,12 +202,38 @@ def test_what_is_cordoned_while_the_broker_runs_gets_no_new_replicas_until_it_is
     cluster = a_cluster(properties=STATIC)
     for cordoned, topic, places in (
         ("/d1,/d2", "t", {"/d0"}),
-        ("*", "all", {"/d0"}),
         ("", "u", {"/d1", "/d2"}),
     ):
         cordon(cluster, cordoned)
         cluster.create(topic, partitions=4, factor=1)
         assert {cluster.log(101, topic, index).directory.rpartition("/")[0] for index in range(4)} == places
+
+
+def test_no_replica_is_moved_to_a_cordoned_directory():
+    cluster = a_cluster(properties=STATIC)
+    cluster.create("t", factor=1)
+    source = cluster.log(101, "t").directory.rpartition("/")[0]
+    closed, open_ = [path for path in ("/d0", "/d1", "/d2") if path != source]
+    cordon(cluster, closed)
+    alter = cluster.replicas(101).alter_replica_log_dirs
+
+    assert alter({KEY: closed}) == {KEY: ErrorCode.INVALID_REPLICA_ASSIGNMENT}
+    assert alter({KEY: open_}) == {KEY: ErrorCode.NONE}
+    cluster.run_until(lambda: cluster.log(101, "t").directory == f"{open_}/t-0")
+
+
+def test_the_controller_learns_at_once_what_is_cordoned():
+    cluster = a_cluster(properties=STATIC)
+    active = cluster.network.active
+    assert active is not None
+    for cordoned, expected in (("/d1", 1), ("/d1,/d2", 2), ("", 0), ("*", 3)):
+        cordon(cluster, cordoned)
+        known_ms = cluster.network.now_ms
+        cluster.run_until(
+            lambda expected=expected: len(active.running.image.cluster.brokers[101].cordoned_log_dirs or ()) == expected
+        )
+        # Heartbeats are 500 ms apart.
+        assert cluster.network.now_ms - known_ms < 100
 
 
 def test_directories_are_described_with_their_space_and_whether_they_are_cordoned():

@@ -47,6 +47,8 @@ class LogDirMoves:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if log_dir not in self._context.config.log_dirs:
             return ErrorCode.LOG_DIR_NOT_FOUND
+        if log_dir in self.logs.cordoned_log_dirs:
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT
         partition = self._partitions.find(key)
         if log_dir not in self._log_dirs.online or partition is ErrorCode.KAFKA_STORAGE_ERROR:
             return ErrorCode.KAFKA_STORAGE_ERROR
