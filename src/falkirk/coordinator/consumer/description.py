@@ -54,7 +54,7 @@ def _member(group: ConsumerGroup, member: ConsumerGroupMember, topics: Topics) -
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=tuple(sorted(member.subscribed_topics)),
-        subscribed_topic_regex=member.subscribed_regex or None,
+        subscribed_topic_regex=member.subscribed_regex,
         assignment=_assignment(owned, topics),
         target_assignment=_assignment(group.target_of(member.member_id), topics),
         member_type=_CLASSIC_MEMBER if member.uses_classic_protocol else _CONSUMER_MEMBER,
