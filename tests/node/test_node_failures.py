@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import struct
 import tracemalloc
 from typing import TYPE_CHECKING
@@ -226,6 +227,30 @@ def test_a_log_of_a_level_that_an_older_release_does_not_know_is_refused_and_lef
 
     assert host.node is None
     assert files(disk) == before
+
+
+@pytest.mark.parametrize("has_log", [True, False])
+def test_formatting_at_a_level_that_the_release_does_not_know_matters_only_to_a_log_without_records(has_log):
+    """A cluster that 4.3 formatted, and that was lowered since, is 3.9's now."""
+    network = NodeNetwork(release="3.9")
+    host = network.add(1, roles={CONTROLLER}, quorum_voters={1: controller_endpoint(1)})
+    if has_log:
+        network.start(1)
+        network.run_until(lambda: network.active is not None)
+        network.kill(1)
+    record = FeatureLevelRecord(METADATA_VERSION, MetadataVersion.parse("4.3-IV0").level)
+    newer = write_bootstrap_checkpoint([encode_metadata_record(record, 0)], clock=lambda: 0)
+    host.disk.write(f"{LOG_DIR}/{FILE_NAME}", newer)
+
+    if not has_log:
+        with pytest.raises(StartupError, match=re.escape(FILE_NAME)):
+            network.start(1)
+        return
+    network.start(1)
+    network.run_until(lambda: network.active is not None)
+    (fact,) = network.facts("bootstrap-checkpoint-not-read")
+    assert FILE_NAME in fact.fields["reason"]
+    assert network.active.running.image.features.metadata_version == Release.parse("3.9").latest_metadata_version
 
 
 def test_a_controller_whose_release_cannot_read_what_is_committed_stops_and_says_why():

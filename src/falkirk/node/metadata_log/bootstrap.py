@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from falkirk.node.metadata_log.release_gate import ReleaseGate
     from falkirk.storage.disk import Disk
     from falkirk.versions.metadata_version import MetadataVersion
+    from falkirk.versions.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +52,7 @@ def read_bootstrap(config: NodeConfig, disk: Disk, gate: ReleaseGate) -> Bootstr
     files = (snapshot, checkpoint) if release.bootstraps_from_snapshot else (checkpoint, snapshot)
     file, values = next(((file, found) for file in files if (found := _read_values(disk, file))), ("", []))
     if not values:
-        latest = release.latest_metadata_version
-        record = VersionedRecord(FeatureLevelRecord(METADATA_VERSION, latest.level), 0)
-        return BootstrapMetadata(records=(record,), metadata_version=latest, source="the default bootstrap")
+        return default_bootstrap(release)
     batch = MetadataBatch(base_offset=0, end_offset=len(values), epoch=0, timestamp=0, values=values, source=file)
     try:
         gate.check([batch])
@@ -64,6 +63,13 @@ def read_bootstrap(config: NodeConfig, disk: Disk, gate: ReleaseGate) -> Bootstr
     return BootstrapMetadata(
         records=records, metadata_version=_metadata_version(config, records, source), source=source
     )
+
+
+def default_bootstrap(release: Release) -> BootstrapMetadata:
+    """Return the records of a directory that has none: the release's latest level."""
+    latest = release.latest_metadata_version
+    record = VersionedRecord(FeatureLevelRecord(METADATA_VERSION, latest.level), 0)
+    return BootstrapMetadata(records=(record,), metadata_version=latest, source="the default bootstrap")
 
 
 def _read_values(disk: Disk, file: str) -> list[bytes]:

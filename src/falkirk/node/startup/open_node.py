@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.metadata.records.errors import RecordError
 from falkirk.node.config.role_settings import kraft_version_max, log_settings
 from falkirk.node.effects import Fact
 from falkirk.node.errors import StartupError
-from falkirk.node.metadata_log.bootstrap import read_bootstrap
+from falkirk.node.metadata_log.bootstrap import default_bootstrap, read_bootstrap
 from falkirk.node.metadata_log.release_gate import ReleaseGate
 from falkirk.node.startup.log_directories import open_log_directories
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.raft.output import ElectionState
+from falkirk.storage.bootstrap_checkpoint import BOOTSTRAP_SNAPSHOT
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.metadata_log import MetadataLog
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
@@ -33,16 +34,23 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
     from falkirk.storage.quorum_state import QuorumState
 
+_FORMATTED: Final = format_snapshot_name(BOOTSTRAP_SNAPSHOT)
+"""The checkpoint in which 4.4 and later leave the records of formatting."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Startup:
-    """The opened directories and their contents."""
+    """The opened directories and their contents.
+
+    `unread_bootstrap`: why the records of formatting were not read, where the log has left them behind.
+    """
 
     directories: LogDirectories
     bootstrap: BootstrapMetadata
     gate: ReleaseGate
     log: MetadataLog
     election_state: ElectionState
+    unread_bootstrap: str | None = None
 
 
 def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
@@ -56,12 +64,18 @@ def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
     )
     try:
         directories = open_log_directories(config, disk, random)
-        bootstrap = read_bootstrap(config, disk, gate)
+        bootstrap, unread_bootstrap = _read_bootstrap(config, disk, gate)
         partition = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
         if disk.exists(partition):
             check_quorum_state(config, disk, f"{partition}/{QUORUM_STATE}")
+            has_records = False
             for batch in metadata_batches(disk, partition):
                 gate.check((batch,))
+                has_records |= bool(batch.values) and not str(batch.source).endswith(_FORMATTED)
+            if unread_bootstrap is not None and not has_records:
+                raise StartupError(unread_bootstrap)
+        elif unread_bootstrap is not None:
+            raise StartupError(unread_bootstrap)
         directories = directories.write_ids(disk, config)
         log = MetadataLog(disk, config.metadata_log_dir, log_settings(config))
     except (RecordError, RemoteProtocolError) as error:
@@ -74,7 +88,19 @@ def open_node(config: NodeConfig, disk: Disk, random: Chance) -> Startup:
         gate=gate,
         log=log,
         election_state=_election_state(log.quorum_state),
+        unread_bootstrap=unread_bootstrap,
     )
+
+
+def _read_bootstrap(config: NodeConfig, disk: Disk, gate: ReleaseGate) -> tuple[BootstrapMetadata, str | None]:
+    """Return the records of formatting, and why they cannot be read: those of the release stand for them then.
+
+    Differs from Kafka below 4.4, which ends though a log that has records never takes those of formatting again.
+    """
+    try:
+        return read_bootstrap(config, disk, gate), None
+    except StartupError as error:
+        return default_bootstrap(config.release), str(error)
 
 
 def startup_facts(config: NodeConfig, startup: Startup) -> Iterator[Fact]:
@@ -82,6 +108,8 @@ def startup_facts(config: NodeConfig, startup: Startup) -> Iterator[Fact]:
     recovery, roles = startup.log.recovery, ",".join(sorted(config.process_roles))
     fields = {"node_id": config.node_id, "cluster_id": startup.directories.cluster_id, "roles": roles}
     yield Fact("info", "node-starts", {**fields, "release": str(config.release)})
+    if startup.unread_bootstrap is not None:
+        yield Fact("warning", "bootstrap-checkpoint-not-read", {"reason": startup.unread_bootstrap})
     for log_dir, reason in startup.directories.offline.items():
         yield Fact("error", "log-directory-offline", {"log_dir": log_dir, "reason": reason})
     if recovery.torn is not None:
