@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.upgrade_type import UpgradeType
     from falkirk.versions.release import Release
 
+_VERSION_NAME: Final = re.compile(r"[0-9]+\.[0-9]+-IV[0-9]+")
 METADATA_IS_DEPRECATED: Final = " `metadata` flag is deprecated and may be removed in a future release."
 
 
@@ -43,8 +45,16 @@ def requested_updates(release: Release, options: UpdateOptions, upgrade_type: Up
         levels += levels_of_release(release, version, upgrade_type).items()
     if options.metadata is not None:
         levels.append((METADATA_VERSION, parse_release_version(release, options.metadata).level))
-    levels += map(parse_feature_level, options.features)
+    levels += (_parse_level(release, text) for text in options.features)
     return _updates(levels, upgrade_type)
+
+
+def _parse_level(release: Release, text: str) -> tuple[str, int]:
+    """Parse `name=level`; the level of metadata.version may be its name, as in KIP-778's samples."""
+    name, _, level = (part.strip() for part in text.partition("="))
+    if name == METADATA_VERSION and _VERSION_NAME.fullmatch(level):
+        return name, parse_release_version(release, level).level
+    return parse_feature_level(text)
 
 
 def requested_deletions(features: Iterable[str], upgrade_type: UpgradeType) -> dict[str, FeatureUpdate]:
