@@ -14,7 +14,6 @@ from falkirk.versions.configs.server import definitions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.versions.configs.definition import Value
     from falkirk.versions.release import Release
 
 _THREAD_COUNTS: Final = (
@@ -52,9 +51,9 @@ def check_change(before: Mapping[str, str], after: Mapping[str, str], release: R
 
 
 def _number(configs: Mapping[str, str], name: str, base: str, release: Release) -> int:
-    value: Value = configs.get(name, definitions(release)[base].default)
-    assert isinstance(value, int | str), "a number by its definition"
-    return int(value)
+    default = definitions(release)[base].default
+    assert isinstance(default, int), "a number by its definition"
+    return int(configs.get(name, default))
 
 
 def _check_threads(name: str, before: int, after: int) -> None:
