@@ -143,6 +143,21 @@ def test_dynamic_configs_that_are_no_key_of_server_properties_are_described(rele
     assert (all_brokers[rate].value, all_brokers[rate].is_sensitive) == ("2000", False)
 
 
+def test_a_group_has_the_dynamic_value_of_its_broker():
+    """As real 4.3.1 nodes answer."""
+    behind = "group.consumer.assignment.interval.ms"
+    configs = {ConfigResource(BROKER, ""): {behind: "5000"}}
+    default = by_name(described("4.3", configs=configs).of_group("g"))["consumer.assignment.interval.ms"]
+    assert (default.value, SOURCES[default.config_source]) == ("5000", "DYNAMIC_DEFAULT_BROKER_CONFIG")
+    configs[ConfigResource(BROKER, "1")] = {behind: "7000"}
+    own = by_name(described("4.3", configs=configs).of_group("g"))["consumer.assignment.interval.ms"]
+    assert own.value == "7000"
+    assert [synonym.value for synonym in own.synonyms] == ["7000", "5000", "1000"]
+    configs[ConfigResource(BROKER, "1")] = {behind: "many"}
+    unreadable = by_name(described("4.3", configs=configs).of_group("g"))["consumer.assignment.interval.ms"]
+    assert unreadable.value == "5000"
+
+
 def test_a_listeners_own_value_has_the_common_one_behind_it():
     static = {"listener.name.outside.ssl.protocol": "TLSv1.2", "ssl.protocol": "TLSv1.3"}
     node = by_name(described("4.4", static=static).of_this_node())

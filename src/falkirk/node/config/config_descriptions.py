@@ -6,6 +6,7 @@ Differs from Kafka: there is no documentation of configs.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -97,6 +98,7 @@ class ConfigDescriptions:
     def of_group(self, group: str) -> Descriptions:
         """Describe all configs of a group, whether it exists or not."""
         overrides = self.configs.of(GROUP, group)
+        broker_configs = self._broker_configs()
         described: Descriptions = []
         for name, definition in group_definitions(self.release).items():
             if definition.is_internal and name not in overrides:
@@ -104,7 +106,7 @@ class ConfigDescriptions:
             parsed = (
                 _parsed(name, overrides[name], definition)
                 if name in overrides
-                else group_default(name, self.static_configs, self.release)
+                else group_default(name, broker_configs, self.release)
             )
             value = _text(definition, parsed)
             behind = group_synonym(name) if has_group_synonyms(self.release) else None
@@ -154,6 +156,17 @@ class ConfigDescriptions:
             value = None if definition is None else self._node_value(name, definition, static)
             described.append(self._described_of_broker(name, value, synonyms, definition))
         return described
+
+    def _broker_configs(self) -> dict[str, str]:
+        """Return server.properties with the dynamic configs over it whose values parse."""
+        configs, known = dict(self.static_configs), definitions(self.release)
+        for layer in (self.configs.of(BROKER, CLUSTER_DEFAULT), self.configs.of(BROKER, str(self.node_id))):
+            for name, text in layer.items():
+                if name in known and name in dynamic_configs(self.release):
+                    with suppress(ConfigError):
+                        known[name].parse(name, text)
+                        configs[name] = text
+        return configs
 
     def _node_value(self, name: str, definition: Definition, static: Mapping[str, str]) -> str | None:
         if _is_sensitive(definition):
