@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.client.admin import AsyncAdmin
+from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
 from falkirk.lift.journal import LOWER
 from falkirk.lift.lifted_cluster import follows
@@ -54,8 +54,9 @@ class Lowering:
         )
 
     async def _lower(self) -> None:
-        # As to a broker, which decides or forwards: a controller of a lift is registered nowhere, so nobody lists it.
-        async with AsyncAdmin([await self._leader()], self._config) as admin:
+        # A leader of a large cluster does not decide for a moment: the client sends the update again.
+        endpoints = [await self._leader()]
+        async with AsyncAdmin(endpoints, self._config, endpoint_type=EndpointType.CONTROLLER) as admin:
             features = await admin.describe_features()
             release, version = self._target.release, self._target.metadata_version
             levels = with_own_kraft_version(levels_of_release(release, version, UpgradeType.SAFE_DOWNGRADE), features)
