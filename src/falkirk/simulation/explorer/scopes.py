@@ -92,7 +92,7 @@ _ALL: Final = (
         voters=(1, 2, 3),
         observers=(4,),
         starts_led=True,
-        depth_max=12,
+        depth_max=8,
         epochs_max=3,
         voter_changes_max=2,
     ),
