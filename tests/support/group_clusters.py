@@ -39,3 +39,15 @@ def disturbed() -> Scenario:
     """SCENARIO with brokers that crash and are partitioned."""
     faults = FaultPlan(kinds=frozenset({"crashes", "partitions"}), interval_ms=500, downtime_ms_max=1500)
     return replace(SCENARIO, faults=faults, faults_ms=12_000)
+
+
+def cut_off() -> Scenario:
+    """SCENARIO with brokers that are cut off from others for seconds, and members of one protocol that stay."""
+    assert SCENARIO.data is not None
+    data = replace(
+        SCENARIO.data,
+        producers=(ProducerPlan(is_idempotent=True, acks=-1, interval_ms=4_000),),
+        groups=(replace(GROUP, protocols=(CLASSIC,), life_ms=20_000),),
+    )
+    faults = FaultPlan(kinds=frozenset({"partitions"}), interval_ms=5_000)
+    return replace(SCENARIO, faults=faults, faults_ms=40_000, data=data)
