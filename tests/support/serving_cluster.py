@@ -8,8 +8,14 @@ from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER
-from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, FindCoordinatorRequest
+from falkirk.protocol.messages import (
+    ApiVersionsRequest,
+    CreateTopicsRequest,
+    FindCoordinatorRequest,
+    UpdateFeaturesRequest,
+)
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.versions.api_support import Listener
 
 BROKER_ID = 101
@@ -36,6 +42,15 @@ def a_cluster(release: str, **settings: Any) -> NodeNetwork:
     client.ask(FindCoordinatorRequest("g"), 3)
     groups = network.hosts[BROKER_ID].running.broker.groups
     network.run_until(lambda: any(host.shard is not None for host in groups.hosts.values()))
+    return network
+
+
+def with_consumer_groups(network: NodeNetwork) -> NodeNetwork:
+    """Raise group.version, and wait until the broker serves the protocol of KIP-848."""
+    update = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("group.version", 1)])
+    assert network.client(BROKER_ID, BROKER_LISTENER).ask(update, 1).error_code == 0
+    groups = network.hosts[BROKER_ID].running.broker.groups
+    network.run_until(lambda: groups.is_consumer_protocol_enabled)
     return network
 
 

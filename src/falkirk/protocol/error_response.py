@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import RESPONSES, AlterUserScramCredentialsRequest, message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from falkirk.protocol.schema import Field, WireMessage, WireStruct
 
@@ -50,12 +51,12 @@ def error_response(request: WireMessage, api_version: int, error_code: int, mess
     """
     key = request.SCHEMA.info.key
     assert key is not None, "a request has a key"
-    response = message_class(RESPONSES[key])()
+    cls = message_class(RESPONSES[key])
     errors = {"error_code": error_code, "partition_error_code": error_code, "error_message": message}
-    _fill(response, api_version, {**_DEFAULTS.get(key, {}), **errors})
+    response = cls(**_filled(cls, api_version, {**_DEFAULTS.get(key, {}), **errors}))
     for echo in _ECHOES.get(key, ()):
         if echo.versions[0] <= api_version <= echo.versions[1]:
-            setattr(response, echo.answered, echo.answers(request, type(response), api_version, errors))
+            setattr(response, echo.answered, echo.answers(request, cls, api_version, errors))
     for attribute in _KEPT.get(key, ()):
         setattr(response, attribute, getattr(request, attribute))
     return response
@@ -81,19 +82,23 @@ class _Echo:
         self, request: WireStruct, response: type[WireStruct], version: int, errors: Mapping[str, Any]
     ) -> list[WireStruct]:
         cls = _element(response, self.answered)
-        return [self._answer(element, cls, version, errors) for element in _requested(request, self.requested)]
+        filled = _filled(cls, version, {**self.defaults, **errors})
+        keys = [
+            (source, target or source, _is_nullable(cls, target or source, version))
+            for source, _, target in (word.partition(":") for word in self.keys.split())
+        ]
 
-    def _answer(self, element: Any, cls: type[WireStruct], version: int, errors: Mapping[str, Any]) -> WireStruct:
-        answer = cls()
-        _fill(answer, version, {**self.defaults, **errors})
-        for word in self.keys.split():
-            source, _, target = word.partition(":")
-            value = getattr(element, source) if source else element
-            if value is not None or _is_nullable(cls, target or source, version):
-                setattr(answer, target or source, value)
-        if self.inner is not None:
-            setattr(answer, self.inner.answered, self.inner.answers(element, cls, version, errors))
-        return answer
+        def answer(element: Any) -> WireStruct:
+            made = cls(**filled)
+            for source, target, is_nullable in keys:
+                value = getattr(element, source) if source else element
+                if value is not None or is_nullable:
+                    setattr(made, target, value)
+            if self.inner is not None:
+                setattr(made, self.inner.answered, self.inner.answers(element, cls, version, errors))
+            return made
+
+        return mapped_array(answer, _requested(request, self.requested))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +113,25 @@ class _Users:
     ) -> list[WireStruct]:
         assert isinstance(request, AlterUserScramCredentialsRequest)
         cls = _element(response, self.answered)
-        answers = []
+        filled = _filled(cls, version, errors)
         names = {each.name for each in request.deletions} | {each.name for each in request.upsertions}
-        for name in sorted(names):
-            answer = cls()
-            _fill(answer, version, {"user": name, **errors})
-            answers.append(answer)
-        return answers
+        return mapped_array(lambda name: cls(user=name, **filled), sorted(names))
 
 
-def _requested(request: WireStruct, path: str) -> Iterable[Any]:  # Any: structs or plain values
+def _requested(request: WireStruct, path: str) -> Collection[Any]:  # Any: structs or plain values
     outer, _, inner = path.partition(".")
-    elements = getattr(request, outer) or ()
-    return (each for element in elements for each in getattr(element, inner)) if inner else elements
+    elements: Collection[Any] = getattr(request, outer) or ()
+    return [each for element in elements for each in getattr(element, inner)] if inner else elements
 
 
-def _fill(struct: WireStruct, version: int, values: Mapping[str, Any]) -> None:
-    """Set those fields that there are in the version. No message is null where it may be, else empty."""
-    fields = _fields(type(struct))
-    for attribute, value in values.items():
-        at = fields.get(attribute)
-        if at is not None and version in at.versions:
-            setattr(struct, attribute, "" if value is None and version not in at.nullable else value)
+def _filled(cls: type[WireStruct], version: int, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of those fields that the version has. No message is null where it may be, else empty."""
+    fields = _fields(cls)
+    return {
+        attribute: "" if value is None and version not in at.nullable else value
+        for attribute, value in values.items()
+        if (at := fields.get(attribute)) is not None and version in at.versions
+    }
 
 
 def _is_nullable(cls: type[WireStruct], attribute: str, version: int) -> bool:

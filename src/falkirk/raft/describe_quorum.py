@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages.describe_quorum_response import (
     DescribeQuorumResponse,
     Listener,
@@ -18,6 +20,7 @@ from falkirk.raft.leader_state import Leader
 
 if TYPE_CHECKING:
     from falkirk.protocol.messages.describe_quorum_request import DescribeQuorumRequest
+    from falkirk.protocol.messages.describe_quorum_request import TopicData as RequestedTopic
     from falkirk.raft.context import RaftContext
     from falkirk.raft.leader_state import ReplicaProgress
     from falkirk.raft.voter_set import VoterSet
@@ -29,20 +32,9 @@ def describe_quorum(
     context: RaftContext, request: DescribeQuorumRequest, api_version: int, now_ms: int
 ) -> DescribeQuorumResponse:
     """Return the response; NOT_LEADER_OR_FOLLOWER unless leader. Version 2 adds directories and listeners."""
-    requested = [(topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions]
-    if requested != [(TOPIC, PARTITION)]:
-        return DescribeQuorumResponse(
-            topics=[
-                TopicData(
-                    topic_name=topic.topic_name,
-                    partitions=[
-                        _refused(each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                        for each in topic.partitions
-                    ],
-                )
-                for topic in request.topics
-            ]
-        )
+    requested = ((topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions)
+    if list(islice(requested, 2)) != [(TOPIC, PARTITION)]:
+        return DescribeQuorumResponse(topics=mapped_array(_unknown, request.topics))
     leader = context.quorum.state
     if not isinstance(leader, Leader):
         refused = _refused(PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -88,6 +80,13 @@ def _nodes(voters: VoterSet) -> list[Node]:
         )
         for node_id in voters.ids
     ]
+
+
+def _unknown(topic: RequestedTopic) -> TopicData:
+    partitions = mapped_array(
+        lambda each: _refused(each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), topic.partitions
+    )
+    return TopicData(topic_name=topic.topic_name, partitions=partitions)
 
 
 def _refused(partition: int, error: ErrorCode) -> PartitionData:

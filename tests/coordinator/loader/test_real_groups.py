@@ -49,10 +49,11 @@ def answers(shard, listed, topics):
         for topic in world.fetch_group(group=listed.group_id).topics
         for each in topic.partitions
     }
-    describe = shard.describe_consumer_group if listed.group_type == "consumer" else shard.describe_group
-    (reply,) = describe(CLIENT, listed.group_id, 1).replies
-    group = reply.response
     is_consumer = listed.group_type == "consumer"
+    group_ids = [listed.group_id]
+    consumer, classic = shard.describe_consumer_groups(group_ids, 1), shard.describe_groups(CLIENT, group_ids, 1)
+    (reply,) = (consumer if is_consumer else classic).replies
+    (group,) = reply.response.groups
     return {
         "type": listed.group_type,
         "state": listed.group_state,

@@ -50,19 +50,23 @@ def test_a_group_is_described_by_who_knows_its_type():
     client = ClientContext(api_version=6)
 
     def classic(group_id):
-        return world.shard.describe_group(client, group_id, 1).replies[0].response
+        return world.shard.describe_groups(client, [group_id], 1).replies[0].response.groups[0]
 
     def consumer(group_id):
-        return world.shard.describe_consumer_group(client, group_id, 1).replies[0].response
+        return world.shard.describe_consumer_groups([group_id], 1).replies[0].response.groups[0]
 
     assert [member.member_id for member in classic("classic").members] == ["m"]
     assert [member.member_id for member in consumer("consumer").members] == ["m"]
-    for group_id in ("consumer", "share", "nobody"):
+    for group_id in ("consumer", "share"):
         assert classic(group_id).error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    refused = {group_id: consumer(group_id).error_message for group_id in ("classic", "nobody")}
-    assert refused == {"classic": "Group classic is not a consumer group.", "nobody": "Group nobody not found."}
+    assert consumer("classic").error_message == "Group classic is not a consumer group."
     assert consumer("share").error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert not consumer("share").members
+    absent = [
+        world.shard.describe_groups(client, ["nobody"], 1),
+        world.shard.describe_consumer_groups(["nobody"], 1),
+    ]
+    assert [list(outcome.replies[0].response.groups) for outcome in absent] == [[], []]
 
 
 def test_sessions_begin_when_a_shard_is_loaded():

@@ -13,8 +13,10 @@ from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
+    DescribeGroupsResponse,
     FindCoordinatorRequest,
     ListGroupsRequest,
     ListGroupsResponse,
@@ -121,7 +123,8 @@ def test_share_coordinators_are_the_clusters_business():
 
 
 def test_groups_are_described_as_far_as_allowed():
-    groups = FakeGroups({"g": DescribedGroup(group_id="g", group_state="Stable"), "h": ErrorCode.REQUEST_TIMED_OUT})
+    stable = DescribeGroupsResponse(groups=[DescribedGroup(group_id="g", group_state="Stable")])
+    groups = FakeGroups({"g": stable, "h": ErrorCode.REQUEST_TIMED_OUT})
     authorizer = resource_authorizer(
         (ResourceType.GROUP, "g", AclOperation.DESCRIBE), (ResourceType.GROUP, "h", AclOperation.DESCRIBE)
     )
@@ -141,10 +144,23 @@ def test_groups_are_described_as_far_as_allowed():
     ("release", "operations"), [("3.9", {"READ", "DELETE", "DESCRIBE"}), ("4.3", {"DESCRIBE_CONFIGS", "ALTER_CONFIGS"})]
 )
 def test_groups_have_configs_to_change_since_4_0(release, operations):
-    view = broker_view(groups=FakeGroups({"g": DescribedGroup(group_id="g")}), release=release)
+    groups = FakeGroups({"g": DescribeGroupsResponse(groups=[DescribedGroup(group_id="g")])})
+    view = broker_view(groups=groups, release=release)
     (group,) = ask_broker(view, DescribeGroupsRequest(("g",), include_authorized_operations=True), 5).groups
     allowed = {operation.name for operation in AclOperation if group.authorized_operations >> operation & 1}
     assert allowed == operations | {"READ", "DELETE", "DESCRIBE"}
+
+
+def test_a_group_that_does_not_exist_is_described_by_itself():
+    view = broker_view(groups=FakeGroups({"g": DescribeGroupsResponse()}))
+    (dead,) = ask_broker(view, DescribeGroupsRequest(("g",), include_authorized_operations=True), 5).groups
+    assert (dead.group_state, dead.error_code) == ("Dead", ErrorCode.NONE)
+    assert dead.authorized_operations != -(2**31)
+    (missing,) = ask_broker(view, DescribeGroupsRequest(("g",)), 6).groups
+    assert (missing.error_message, missing.error_code) == ("Group g not found.", ErrorCode.GROUP_ID_NOT_FOUND)
+    view = broker_view(groups=FakeGroups({"g": ConsumerGroupDescribeResponse()}))
+    (missing,) = ask_broker(view, ConsumerGroupDescribeRequest(("g",)), 0).groups
+    assert missing.error_message == "Group g not found."
 
 
 def consumer_group(name, topic):
@@ -155,7 +171,8 @@ def consumer_group(name, topic):
         assignment=consumer_described.Assignment(topics),
         target_assignment=consumer_described.Assignment([]),
     )
-    return consumer_described.DescribedGroup(group_id=name, group_state="Stable", members=[member])
+    group = consumer_described.DescribedGroup(group_id=name, group_state="Stable", members=[member])
+    return ConsumerGroupDescribeResponse(groups=[group])
 
 
 def test_a_consumer_group_is_hidden_if_one_of_its_topics_is():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.consumer_group_describe_response import (
     Assignment,
     DescribedGroup,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
     from falkirk.coordinator.consumer.member import ConsumerGroupMember
     from falkirk.coordinator.consumer.services import ConsumerServices
+    from falkirk.coordinator.runtime.group import Group
     from falkirk.coordinator.runtime.topics import Topics
 
 
@@ -38,6 +40,14 @@ def described_group(services: ConsumerServices, group: ConsumerGroup) -> Describ
         assignment_epoch=group.target_epoch,
         assignor_name=max(services.assignor_names, key=lambda name: requested[name]),
         members=[_member(group, member, topics) for member in group.members.values()],
+    )
+
+
+def no_consumer_group(group_id: str, group: Group | None) -> DescribedGroup:
+    """Describe a group that is missing, or of another type."""
+    what = "not found" if group is None else "is not a consumer group"
+    return DescribedGroup(
+        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {what}."
     )
 
 

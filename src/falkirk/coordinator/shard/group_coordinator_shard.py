@@ -20,7 +20,7 @@ from falkirk.coordinator.classic.leaves import leaving_members
 from falkirk.coordinator.classic.protocol import ClassicProtocol
 from falkirk.coordinator.classic.responses import join_error, left, sync_error
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.consumer.description import described_group
+from falkirk.coordinator.consumer.description import described_group, no_consumer_group
 from falkirk.coordinator.conversion.group_conversions import GroupConversions
 from falkirk.coordinator.conversion.mixed_protocol import MixedProtocol
 from falkirk.coordinator.offsets.offset_manager import OffsetManager
@@ -31,17 +31,23 @@ from falkirk.coordinator.runtime.outcome import NOTHING, Outcome, Reply
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.coordinator.shard.group_replay import GroupReplay
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import ConsumerGroupHeartbeatResponse, HeartbeatResponse, OffsetCommitKey
-from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
+from falkirk.protocol.messages import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+    DescribeGroupsResponse,
+    HeartbeatResponse,
+    OffsetCommitKey,
+)
 from falkirk.protocol.messages.delete_groups_response import DeletableGroupResult
 from falkirk.protocol.messages.leave_group_response import MemberResponse
 from falkirk.protocol.messages.list_groups_response import ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
     from falkirk.coordinator.runtime.client import ClientContext
     from falkirk.coordinator.runtime.context import ShardContext
+    from falkirk.coordinator.runtime.group import Group
     from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.coordinator.runtime.topics import Topics
     from falkirk.protocol.messages import (
@@ -184,24 +190,20 @@ class GroupCoordinatorShard:
             )
         return listed
 
-    def describe_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:
-        """Answer one group of DescribeGroups with its DescribedGroup."""
-        return _reply(token, describe(group_id, self.context.groups.get(group_id), client.api_version))
+    def describe_groups(self, client: ClientContext, group_ids: Iterable[str], token: Token) -> Outcome:
+        """Answer groups of DescribeGroups with a DescribeGroupsResponse that leaves out those that do not exist."""
+        groups = [describe(group.group_id, group, client.api_version) for group in self._existing(group_ids)]
+        return _reply(token, DescribeGroupsResponse(groups=groups))
 
-    def describe_consumer_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:  # noqa: ARG002
-        """Answer one group of ConsumerGroupDescribe with its DescribedGroup."""
-        group = self.context.groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            return _reply(token, described_group(self.consumer.services, group))
-        what = "not found" if group is None else "is not a consumer group"
-        return _reply(
-            token,
-            DescribedGroup(
-                group_id=group_id,
-                error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-                error_message=f"Group {group_id} {what}.",
-            ),
-        )
+    def describe_consumer_groups(self, group_ids: Iterable[str], token: Token) -> Outcome:
+        """Answer groups of ConsumerGroupDescribe, as `describe_groups`."""
+        groups = [
+            described_group(self.consumer.services, group)
+            if isinstance(group, ConsumerGroup)
+            else no_consumer_group(group.group_id, group)
+            for group in self._existing(group_ids)
+        ]
+        return _reply(token, ConsumerGroupDescribeResponse(groups=groups))
 
     def delete_group(self, client: ClientContext, group_id: str, token: Token) -> Outcome:  # noqa: ARG002
         """Answer one group of DeleteGroups with its DeletableGroupResult; its offsets are deleted, too."""
@@ -271,6 +273,10 @@ class GroupCoordinatorShard:
     def _protocol_of(self, group_id: str) -> ClassicProtocol | MixedProtocol:
         """Return the part that handles a group's requests of the classic protocol."""
         return self.mixed if isinstance(self.context.groups.get(group_id), ConsumerGroup) else self.classic
+
+    def _existing(self, group_ids: Iterable[str]) -> Iterator[Group]:
+        groups = self.context.groups
+        return filter(None, map(groups.get, group_ids))
 
 
 def _reply(token: Token, response: WireStruct) -> Outcome:

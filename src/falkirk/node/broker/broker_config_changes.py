@@ -17,6 +17,7 @@ from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.broker.broker_config_limits import check_change
 from falkirk.node.config.server_properties import read_server_properties
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -29,7 +30,7 @@ from falkirk.versions.configs.definition import ConfigError, ConfigType
 from falkirk.versions.configs.server import THROTTLES, definitions, dynamic_configs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from falkirk.metadata.image.configs import ConfigsImage
     from falkirk.protocol.messages.alter_configs_request import AlterConfigsResource as LegacyResource
@@ -70,6 +71,9 @@ _SECURITY_CONFIGS: Final = frozenset(
 )
 
 
+_REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+
+
 class RefusedChangeError(Exception):
     """A resource may not be changed so."""
 
@@ -95,22 +99,19 @@ class SplitRequest:
                 key = each.resource_type, each.resource_name
                 errors[key] = ApiError(ErrorCode(each.error_code), each.error_message)
         unknown = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        all_errors = [
-            (self.refused.get(index) or errors.get((each.resource_type, each.resource_name), unknown), each)
-            for index, each in enumerate(_resources(self.request))
-        ]
+        resources = _resources(self.request)
+
+        def fields(index: int) -> tuple[int, str | None, int, str]:
+            key = resources[index].resource_type, resources[index].resource_name
+            return *(self.refused.get(index) or errors.get(key, unknown)), *key
+
+        indexes = range(len(resources))
         if isinstance(self.request, AlterConfigsRequest):
             return AlterConfigsResponse(
-                responses=[
-                    legacy.AlterConfigsResourceResponse(*error, each.resource_type, each.resource_name)
-                    for error, each in all_errors
-                ]
+                responses=mapped_array(lambda index: legacy.AlterConfigsResourceResponse(*fields(index)), indexes)
             )
         return IncrementalAlterConfigsResponse(
-            responses=[
-                incremental.AlterConfigsResourceResponse(*error, each.resource_type, each.resource_name)
-                for error, each in all_errors
-            ]
+            responses=mapped_array(lambda index: incremental.AlterConfigsResourceResponse(*fields(index)), indexes)
         )
 
 
@@ -126,20 +127,15 @@ class BrokerConfigChanges:
         self, request: AlterConfigsRequest | IncrementalAlterConfigsRequest, configs: ConfigsImage
     ) -> SplitRequest | None:
         """Check a request; return None if all of it is to be forwarded unchanged."""
-        refused: dict[int, ApiError] = {}
-        places: dict[tuple[int, str], int] = {}
-        for index, resource in enumerate(_resources(request)):
-            key = resource.resource_type, resource.resource_name
-            if key in places:
-                twice = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-                refused[places[key]] = refused[index] = twice
-            places[key] = index
+        refused = dict.fromkeys(_repeated(_resources(request)), _REPEATED)
+        # Thousands of resources may have the same error.
+        errors: dict[ApiError, ApiError] = {}
         for index, resource in enumerate(_resources(request)):
             if index not in refused:
                 try:
                     self._check(resource, configs, is_incremental=isinstance(request, IncrementalAlterConfigsRequest))
                 except RefusedChangeError as error:
-                    refused[index] = error.error
+                    refused[index] = errors.setdefault(error.error, error.error)
         if not refused:
             return None
         left = [resource for index, resource in enumerate(_resources(request)) if index not in refused]
@@ -266,6 +262,17 @@ class BrokerConfigChanges:
         # Unknown keys may be a plugin's; keys that are not dynamic may be so for a listener.
         if definition is not None and (plain in THROTTLES or plain in dynamic_configs(self.release)):
             definition.parse(plain, value)
+
+
+def _repeated(resources: Sequence[LegacyResource | AlterConfigsResource]) -> set[int]:
+    """Return the indexes of the resources that the request has more than once."""
+    found: set[int] = set()
+    places: dict[tuple[int, str], int] = {}
+    for index, resource in enumerate(resources):
+        first = places.setdefault((resource.resource_type, resource.resource_name), index)
+        if first != index:
+            found |= {first, index}
+    return found
 
 
 def _resources(

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 OPEN_REQUESTS_MAX: Final = 100
 # How many of the largest frames all connections of one address may have under way, and open.
 _ADDRESS_FRAMES_MAX: Final = 2
+# The response to a larger request may have very many elements.
+_LARGE_REQUEST_BYTES: Final = 4096
 # Requests held behind them. One frame more may come: its size is known only then.
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
 
@@ -279,9 +281,21 @@ class ClientConnections:
 
     # --- Answers
 
-    def answer(self, request: OpenRequest, message: WireMessage) -> None:
-        """Send a response. Raises LocalProtocolError, having sent nothing, if the version cannot hold the message."""
-        self.answer_body(request, codec.encode(message, request.request.response_version))
+    def answer(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
+        """Send a response. Raises LocalProtocolError, having sent nothing, if the version cannot hold the message.
+
+        With `is_in_pieces` its large fields of bytes are not copied, nor is the whole response to a large request. With
+        TLS they are: it reads them after the step, and a page of a file that was truncated meanwhile ends the process.
+        """
+        version = request.request.response_version
+        if not is_in_pieces and _size(request.request) < _LARGE_REQUEST_BYTES:
+            self.answer_body(request, codec.encode(message, version))
+            return
+        pieces = codec.encode_pieces(message, version)
+        if len(pieces) == 1 or request.outer or request.client.listener.security_protocol.endswith("SSL"):
+            self.answer_body(request, b"".join(pieces))
+        else:
+            self.answer_pieces(request, pieces)
 
     def answer_body(self, request: OpenRequest, body: bytes) -> None:
         """Send a response whose body is encoded already."""
@@ -295,19 +309,6 @@ class ClientConnections:
         if client.is_closed:
             return
         self._complete(client, request, (client.connection.send_body(request.request, body),))
-
-    def answer_in_pieces(self, request: OpenRequest, message: WireMessage) -> None:
-        """Send a response without copying its large fields of bytes. Raises as `answer`.
-
-        With TLS they are copied: encryption reads them after the step, and a page of a file that was truncated
-        meanwhile ends the process.
-        """
-        pieces = codec.encode_pieces(message, request.request.response_version)
-        is_encrypted = request.client.listener.security_protocol.endswith("SSL")
-        if len(pieces) == 1 or is_encrypted or request.outer is not None:
-            self.answer_body(request, b"".join(pieces))
-        else:
-            self.answer_pieces(request, pieces)
 
     def answer_pieces(self, request: OpenRequest, pieces: Sequence[bytes]) -> None:
         """Send a response whose body is encoded already, in pieces that are not joined."""

@@ -32,14 +32,18 @@ class ResponseSender:
     def send(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
         """Send a response, or close the connection if the version cannot hold the message.
 
-        A response that throttles the client holds its next requests.
+        A response that throttles the client holds its next requests. An element that is made while the response is
+        encoded may fail, as the handler itself.
         """
         self.throttle(request, getattr(message, "throttle_time_ms", 0))
         try:
-            if is_in_pieces:
-                self._clients.answer_in_pieces(request, message)
-            else:
-                self._clients.answer(request, message)
+            self._write(request, message, is_in_pieces=is_in_pieces)
+        except Exception:  # noqa: BLE001 - as in the dispatcher: log it, and answer
+            self.send_failure(request)
+
+    def _write(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
+        try:
+            self._clients.answer(request, message, is_in_pieces=is_in_pieces)
         except LocalProtocolError:
             name, version = type(message).__name__, request.context.api_version
             fields = {"response": name, "api_version": version, "traceback": format_exc()}
@@ -57,4 +61,4 @@ class ResponseSender:
         fields = {"api_key": context.api_key, "api_version": context.api_version, "traceback": format_exc()}
         self._effects(Fact("error", "handler-failed", fields))
         assert request.message is not None, "a handler had it"
-        self.send(request, error_response(request.message, context.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
+        self._write(request, error_response(request.message, context.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))

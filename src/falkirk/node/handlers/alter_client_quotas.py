@@ -15,12 +15,16 @@ from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import AlterClientQuotasRequest, AlterClientQuotasResponse
 from falkirk.protocol.messages.alter_client_quotas_response import EntityData, EntryData
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.record_key import QuotaEntity
+    from falkirk.metadata.requests.api_error import ApiError
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.alter_client_quotas_request import EntryData as AlteredEntry
     from falkirk.protocol.schema import WireMessage
@@ -35,14 +39,19 @@ def handle(view: ControllerView, context: RequestContext, request: AlterClientQu
 
 
 def _alter(view: ControllerView, request: AlterClientQuotasRequest) -> Slices[ControllerResult[WireMessage]]:
-    result = yield from view.controller.client_quotas.alter_client_quotas(
-        [(_entity(entry), [(op.key, None if op.remove else op.value) for op in entry.ops]) for entry in request.entries]
-    )
-    entries = [
-        EntryData(error.error_code, error.message, [EntityData(kind, name) for kind, name in entity])
-        for entity, error in result.response.items()
-    ]
+    alterations = mapped_array(_alteration, request.entries)
+    result = yield from view.controller.client_quotas.alter_client_quotas(alterations)
+    entries = mapped_array(_altered, result.response.items())
     return ControllerResult(() if request.validate_only else result.records, AlterClientQuotasResponse(entries=entries))
+
+
+def _altered(outcome: tuple[QuotaEntity, ApiError]) -> EntryData:
+    entity, error = outcome
+    return EntryData(error.error_code, error.message, [EntityData(kind, name) for kind, name in entity])
+
+
+def _alteration(entry: AlteredEntry) -> tuple[QuotaEntity, Sequence[tuple[str, float | None]]]:
+    return _entity(entry), [(op.key, None if op.remove else op.value) for op in entry.ops]
 
 
 def _entity(entry: AlteredEntry) -> QuotaEntity:

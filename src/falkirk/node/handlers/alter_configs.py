@@ -15,11 +15,14 @@ from falkirk.node.handlers.parts.config_resources import sort_changes
 from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import AlterConfigsRequest, AlterConfigsResponse
 from falkirk.protocol.messages.alter_configs_response import AlterConfigsResourceResponse
 
 if TYPE_CHECKING:
+    from falkirk.metadata.image.configs import ConfigResource
     from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.requests.api_error import ApiError
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
@@ -37,11 +40,14 @@ def _alter(
         resource: {config.name: config.value for config in given.configs} for resource, given in accepted.items()
     }
     result = yield from view.controller.configs.legacy_alter_configs(configs, is_forwarded=context.is_forwarded)
-    responses = [
-        AlterConfigsResourceResponse(error.error_code, error.message, resource.resource_type, resource.resource_name)
-        for resource, error in (refused | result.response).items()
-    ]
+    refused |= result.response
+    responses = mapped_array(_response, refused.items())
     return ControllerResult(() if request.validate_only else result.records, AlterConfigsResponse(responses=responses))
+
+
+def _response(outcome: tuple[ConfigResource, ApiError]) -> AlterConfigsResourceResponse:
+    resource, error = outcome
+    return AlterConfigsResourceResponse(error.error_code, error.message, resource.resource_type, resource.resource_name)
 
 
 ROUTE: Final[Route[ControllerView, AlterConfigsRequest]] = Route(ControllerView, AlterConfigsRequest, handle)

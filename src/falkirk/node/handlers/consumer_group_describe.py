@@ -12,15 +12,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.coordinator.consumer.description import no_consumer_group
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.parts.group_requests import allowed_groups, ask_groups, client_of
+from falkirk.node.handlers.parts.described_groups import DescribedGroups
+from falkirk.node.handlers.parts.group_requests import allowed_groups
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from falkirk.protocol.messages.consumer_group_describe_response import DescribedGroup
 from falkirk.versions.features import GROUP_VERSION
@@ -46,27 +49,30 @@ def handle(
 
 def _describe(view: BrokerView, context: RequestContext, request: ConsumerGroupDescribeRequest, answer: Answer) -> None:
     allowed, forbidden = allowed_groups(view, context, AclOperation.DESCRIBE, request.group_ids)
-    refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in forbidden]
     if "" in allowed:
         allowed.remove("")
-        refused.append(_failed("", ErrorCode.INVALID_GROUP_ID))
+        forbidden.append("")
+    refused_count, names = len(forbidden), [*forbidden, *allowed]
 
-    def finish(groups: Sequence[DescribedGroup]) -> None:
-        visible = [_without_hidden_topics(view, context, group) for group in groups]
-        if request.include_authorized_operations:
-            for group in visible:
-                if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = authorized_group_operations(view, context, group.group_id)
-        answer(ConsumerGroupDescribeResponse(groups=[*refused, *visible]))
+    def finish(found: Sequence[DescribedGroup | ErrorCode | None]) -> None:
+        def group_at(place: int) -> DescribedGroup:
+            name = names[place]
+            if place < refused_count:
+                return _failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED if name else ErrorCode.INVALID_GROUP_ID)
+            group = found[place - refused_count]
+            if isinstance(group, ErrorCode):
+                return _failed(name, group)
+            group = no_consumer_group(name, None) if group is None else _without_hidden_topics(view, context, group)
+            if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+                group.authorized_operations = authorized_group_operations(view, context, name)
+            return group
 
-    client = client_of(context)
-    ask_groups(
-        view,
-        allowed,
-        lambda shard, name, token: shard.describe_consumer_group(client, name, token),
-        of_error=_failed,
-        finish=finish,
+        answer(ConsumerGroupDescribeResponse(groups=mapped_array(group_at, range(len(names)))))
+
+    described: DescribedGroups[DescribedGroup] = DescribedGroups(
+        view, allowed, lambda shard, group_ids, token: shard.describe_consumer_groups(group_ids, token), finish
     )
+    described.start()
 
 
 def _without_hidden_topics(view: BrokerView, context: RequestContext, group: DescribedGroup) -> DescribedGroup:

@@ -23,6 +23,7 @@ from falkirk.node.handlers.parts.config_resources import authorization_error
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import DescribeConfigsRequest, DescribeConfigsResponse
 from falkirk.protocol.messages.describe_configs_response import DescribeConfigsResult
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.config.config_descriptions import Descriptions
+    from falkirk.protocol.messages.describe_configs_request import DescribeConfigsResource
     from falkirk.protocol.schema import WireMessage
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -43,8 +45,8 @@ _MUST_NOT_BE_EMPTY: Final[Mapping[int, str]] = {
 def handle(view: NodeView, context: RequestContext, request: DescribeConfigsRequest) -> WireMessage:
     """Return the configs that the client may see."""
     descriptions = ConfigDescriptions(view.release, view.node_id, view.static_configs, view.image.configs)
-    results = []
-    for requested in request.resources:
+
+    def result_of(requested: DescribeConfigsResource) -> DescribeConfigsResult:
         resource = ConfigResource(requested.resource_type, requested.resource_name)
         configs = _describe(view, context, descriptions, resource)
         # As in Kafka an absent message is empty.
@@ -53,8 +55,9 @@ def handle(view: NodeView, context: RequestContext, request: DescribeConfigsRequ
             result.error_code, result.error_message = configs.error_code, configs.message or ""
         else:
             result.configs = _as_requested(configs, requested.configuration_keys, request, context.api_version)
-        results.append(result)
-    return DescribeConfigsResponse(results=results)
+        return result
+
+    return DescribeConfigsResponse(results=mapped_array(result_of, request.resources))
 
 
 def _describe(

@@ -10,13 +10,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.coordinator.classic.description import describe
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
-from falkirk.node.handlers.parts.group_requests import allowed_groups, ask_groups, client_of
+from falkirk.node.handlers.parts.described_groups import DescribedGroups
+from falkirk.node.handlers.parts.group_requests import allowed_groups, client_of
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import DescribeGroupsRequest, DescribeGroupsResponse
 from falkirk.protocol.messages.describe_groups_response import DescribedGroup
 
@@ -34,23 +37,27 @@ def handle(view: BrokerView, context: RequestContext, request: DescribeGroupsReq
 
 def _describe(view: BrokerView, context: RequestContext, request: DescribeGroupsRequest, answer: Answer) -> None:
     allowed, forbidden = allowed_groups(view, context, AclOperation.DESCRIBE, request.groups)
-    refused = [_failed(name, ErrorCode.GROUP_AUTHORIZATION_FAILED) for name in forbidden]
-
-    def finish(groups: Sequence[DescribedGroup]) -> None:
-        if request.include_authorized_operations:
-            for group in groups:
-                if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = authorized_group_operations(view, context, group.group_id)
-        answer(DescribeGroupsResponse(groups=[*refused, *groups]))
-
+    forbidden_count, names = len(forbidden), [*forbidden, *allowed]
     client = client_of(context)
-    ask_groups(
-        view,
-        allowed,
-        lambda shard, name, token: shard.describe_group(client, name, token),
-        of_error=_failed,
-        finish=finish,
+
+    def finish(found: Sequence[DescribedGroup | ErrorCode | None]) -> None:
+        def group_at(place: int) -> DescribedGroup:
+            if place < forbidden_count:
+                return _failed(names[place], ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            group = found[place - forbidden_count]
+            if isinstance(group, ErrorCode):
+                return _failed(names[place], group)
+            group = group or describe(names[place], None, context.api_version)
+            if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+                group.authorized_operations = authorized_group_operations(view, context, group.group_id)
+            return group
+
+        answer(DescribeGroupsResponse(groups=mapped_array(group_at, range(len(names)))))
+
+    described: DescribedGroups[DescribedGroup] = DescribedGroups(
+        view, allowed, lambda shard, group_ids, token: shard.describe_groups(client, group_ids, token), finish
     )
+    described.start()
 
 
 def _failed(name: str, error: ErrorCode) -> DescribedGroup:

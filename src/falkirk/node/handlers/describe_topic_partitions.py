@@ -23,6 +23,7 @@ from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from falkirk.protocol.messages.describe_topic_partitions_response import (
     Cursor,
@@ -74,7 +75,9 @@ class _Page:
     """A response that is being filled."""
 
     def __init__(self, view: NodeView, context: RequestContext, request: DescribeTopicPartitionsRequest) -> None:
-        self.response = DescribeTopicPartitionsResponse(topics=[])
+        # A topic, or the name of one with its error.
+        self._topics: list[DescribeTopicPartitionsResponseTopic | tuple[str, ErrorCode]] = []
+        self.response = DescribeTopicPartitionsResponse(topics=mapped_array(self._described, self._topics))
         self._view = view
         self._context = context
         self._cursor = request.cursor
@@ -93,18 +96,26 @@ class _Page:
         elif topic is None:
             is_possible = reason_invalid_name(name) is None
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_possible else ErrorCode.INVALID_TOPIC_EXCEPTION
-            refused = self.refuse(name, code)
-            refused.is_internal = name in self._view.release.internal_topics
-            refused.topic_authorized_operations = authorized_topic_operations(self._view, self._context, name)
+            self.refuse(name, code)
         else:
             self._add_topic(topic)
         return self.response.next_cursor is not None
 
-    def refuse(self, name: str, error_code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
+    def refuse(self, name: str, error_code: ErrorCode) -> None:
         """Add a topic with an error."""
-        topic = DescribeTopicPartitionsResponseTopic(error_code=error_code, name=name)
-        self.response.topics.append(topic)
-        return topic
+        self._topics.append((name, error_code))
+
+    def _described(
+        self, topic: DescribeTopicPartitionsResponseTopic | tuple[str, ErrorCode]
+    ) -> DescribeTopicPartitionsResponseTopic:
+        if isinstance(topic, DescribeTopicPartitionsResponseTopic):
+            return topic
+        name, error_code = topic
+        described = DescribeTopicPartitionsResponseTopic(error_code=error_code, name=name)
+        if error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            described.is_internal = name in self._view.release.internal_topics
+            described.topic_authorized_operations = authorized_topic_operations(self._view, self._context, name)
+        return described
 
     def _add_topic(self, topic: Topic) -> None:
         cursor = self._cursor
@@ -113,7 +124,7 @@ class _Page:
         partitions = [
             _describe(self._brokers, index, partition) for index, partition in islice(topic.items(), first, end)
         ]
-        self.response.topics.append(
+        self._topics.append(
             DescribeTopicPartitionsResponseTopic(
                 name=topic.name,
                 topic_id=topic.topic_id,

@@ -7,7 +7,7 @@ Version notes: v0 is flexible.
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
@@ -16,6 +16,7 @@ from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
 from falkirk.protocol.messages.describe_user_scram_credentials_response import (
     CredentialInfo,
@@ -36,10 +37,11 @@ def handle(view: NodeView, context: RequestContext, request: DescribeUserScramCr
     if refused is not None:
         return refused
     scram = view.image.scram
-    times = Counter(user.name for user in request.users or ())
-    if not times:
-        times = Counter({user.name for user in scram.credentials})
-    results = [_describe(scram, name, is_repeated=times[name] > 1) for name in sorted(times)]
+    names = sorted(user.name for user in request.users or ())
+    repeated = {name for name, following in pairwise(names) if name == following}
+    if repeated or not names:
+        names = sorted(set(names) or {user.name for user in scram.credentials})
+    results = mapped_array(lambda name: _describe(scram, name, is_repeated=name in repeated), names)
     return DescribeUserScramCredentialsResponse(results=results)
 
 

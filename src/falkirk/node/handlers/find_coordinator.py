@@ -22,6 +22,7 @@ from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from falkirk.protocol.messages.find_coordinator_response import Coordinator
 from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -62,11 +63,12 @@ def handle(view: BrokerView, context: RequestContext, request: FindCoordinatorRe
             host=node.host,
             port=node.port,
         )
-    coordinators = []
-    for key in dict.fromkeys(request.coordinator_keys):
+
+    def coordinator(key: str) -> Coordinator:
         error, node = _find(view, context, request.key_type, key)
-        coordinators.append(Coordinator(key, node.node_id, node.host, node.port, error))
-    return FindCoordinatorResponse(coordinators=coordinators)
+        return Coordinator(key, node.node_id, node.host, node.port, error)
+
+    return FindCoordinatorResponse(coordinators=mapped_array(coordinator, dict.fromkeys(request.coordinator_keys)))
 
 
 def _whole_error(view: BrokerView, context: RequestContext, request: FindCoordinatorRequest) -> ErrorCode:

@@ -16,7 +16,12 @@ from msgspec.structs import replace
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import fetch_error
-from falkirk.node.handlers.parts.group_requests import Gathered, client_of, is_group_allowed
+from falkirk.node.handlers.parts.group_requests import (
+    Gathered,
+    client_of,
+    is_group_allowed,
+    schedule_in_slices,
+)
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
@@ -65,11 +70,15 @@ def _fetch(view: BrokerView, context: RequestContext, request: OffsetFetchReques
             answer(_as_only_group(groups[0], parts[0], version))
 
     gathered = Gathered(len(groups), finish)
-    for place, group in enumerate(groups):
-        if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
-            gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-        else:
-            _ask(view, context, request, group, gathered=gathered, place=place)
+
+    def schedule(start: int, end: int) -> None:
+        for place, group in enumerate(groups[start:end], start):
+            if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
+                gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            else:
+                _ask(view, context, request, group, gathered=gathered, place=place)
+
+    schedule_in_slices(view, len(groups), schedule)
 
 
 def _ask(

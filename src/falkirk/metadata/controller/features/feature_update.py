@@ -6,6 +6,7 @@ Source: KIP-584, KIP-778; answers of real controllers of 3.7 to 4.4.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.ledger.reported_loss import ReportedLoss
@@ -13,6 +14,7 @@ from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, encode_details
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
 
@@ -170,10 +172,12 @@ class FeatureUpdateDecision:
         return response
 
     def _each(self) -> UpdateFeaturesResponse:
-        names = sorted({each.feature for each in self.request.feature_updates})
-        errors = [(name, self.errors.get(name, _NO_ERROR)) for name in names]
-        results = [UpdatableFeatureResult(name, error.error_code, error.message) for name, error in errors]
-        return UpdateFeaturesResponse(results=results)
+        names = [name for name, _ in groupby(sorted(each.feature for each in self.request.feature_updates))]
+        return UpdateFeaturesResponse(results=mapped_array(self._result_of, names))
+
+    def _result_of(self, name: str) -> UpdatableFeatureResult:
+        error = self.errors.get(name, _NO_ERROR)
+        return UpdatableFeatureResult(name, error.error_code, error.message)
 
 
 def _bounded(items: Sequence[Loss | ReportedLoss]) -> list[dict[str, Any]]:  # Any: JSON values

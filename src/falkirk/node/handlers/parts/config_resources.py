@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, ResourceType
@@ -69,11 +70,17 @@ def sort_changes(
     return accepted, refused
 
 
+@cache
+def _unknown_type(kind: int) -> ApiError:
+    """Return the same error each time: a request may have thousands of such resources."""
+    return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {kind}.")
+
+
 def _change_error(view: NodeView, context: RequestContext, resource: ConfigResource) -> ApiError:
     kind = resource.resource_type
     if kind == BROKER_LOGGER:
         # Differs from Kafka: from 3.9 on its controllers' log levels can be changed.
         return ApiError(ErrorCode.INVALID_REQUEST, "Log levels of this node cannot be changed.")
     if not is_known_resource_type(kind, view.release):
-        return ApiError(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {kind}.")
+        return _unknown_type(kind)
     return authorization_error(view, context, AclOperation.ALTER_CONFIGS, resource)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 # Describing a group without members takes some ten microseconds.
-_GROUPS_PER_SLICE: Final = 500
+_GROUPS_PER_SLICE: Final = 200
 
 GROUP_AUTHORIZATION_FAILED: Final = "Group authorization failed."
 
@@ -88,6 +88,19 @@ def ask_group(
     return AnswerLater(start)
 
 
+def schedule_in_slices(view: BrokerView, count: int, schedule: Callable[[int, int], None]) -> None:
+    """Schedule operations for `count` groups of a request: `schedule` gets a start and an end, once in each step."""
+
+    def slices() -> Generator[None, None, None]:
+        for start in range(_GROUPS_PER_SLICE, count, _GROUPS_PER_SLICE):
+            schedule(start, min(start + _GROUPS_PER_SLICE, count))
+            yield
+
+    schedule(0, min(_GROUPS_PER_SLICE, count))
+    if count > _GROUPS_PER_SLICE:
+        view.broker.groups.start_work("requests to groups", slices())
+
+
 def ask_groups(
     view: BrokerView,
     group_ids: Sequence[str],
@@ -102,22 +115,15 @@ def ask_groups(
     """
     gathered = Gathered(len(group_ids), finish)
 
-    def schedule(start: int) -> None:
-        for place, group_id in enumerate(group_ids[start : start + _GROUPS_PER_SLICE], start):
+    def schedule(start: int, end: int) -> None:
+        for place, group_id in enumerate(group_ids[start:end], start):
             view.broker.groups.schedule(
                 group_id,
                 partial(_for_group, operation, group_id),
                 gathered.place(place, partial(_of_operation_error, of_error, group_id)),
             )
 
-    def slices() -> Generator[None, None, None]:
-        for start in range(_GROUPS_PER_SLICE, len(group_ids), _GROUPS_PER_SLICE):
-            schedule(start)
-            yield
-
-    schedule(0)
-    if len(group_ids) > _GROUPS_PER_SLICE:
-        view.broker.groups.start_work("requests to groups", slices())
+    schedule_in_slices(view, len(group_ids), schedule)
 
 
 def _for_group(
