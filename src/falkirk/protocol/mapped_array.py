@@ -1,4 +1,4 @@
-"""An array of a message whose elements are made while it is encoded, so that there is one of them at a time."""
+"""Mapped arrays: their elements are made while the message is encoded, so that there is one of them at a time."""
 
 from __future__ import annotations
 
