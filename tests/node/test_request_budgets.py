@@ -14,12 +14,16 @@ from serving_cluster import BROKER_ID, a_cluster, advertised, with_consumer_grou
 from falkirk.node.handlers.parts.route import ELEMENTS_MAX, PARTITION_ELEMENTS_MAX
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.codec import encode
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     REQUESTS,
     DescribeGroupsRequest,
     MetadataRequest,
+    OffsetDeleteRequest,
 )
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
+from falkirk.protocol.messages.offset_delete_request import OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
+from falkirk.simulation.machine.step_costs import StepCosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +148,32 @@ def test_requests_that_name_partitions_may_name_many(plain: NodeNetwork) -> None
     request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
     assert len(client.ask(request, 9).topics) == len(topics)
     assert ROUTES[MetadataRequest.SCHEMA.info.key].elements_max == PARTITION_ELEMENTS_MAX
+
+
+def test_work_for_many_topics_grows_with_their_number(plain: NodeNetwork) -> None:
+    few, many = (cost_of_deleting_offsets(plain, count) for count in (1_000, 4_000))
+    assert many < 6 * few
+
+
+def cost_of_deleting_offsets(cluster: NodeNetwork, count: int) -> int:
+    """Return what the largest step costs in which offsets of unknown topics, a partition each, are deleted."""
+    client = cluster.client(BROKER_ID, BROKER_LISTENER)
+    partitions = [OffsetDeleteRequestPartition(0)]
+    topics = [OffsetDeleteRequestTopic(f"absent-{number}", partitions) for number in range(count)]
+    node, costs, measured = cluster.hosts[BROKER_ID].running, StepCosts(), []
+    step = node.step
+
+    def counted(events: Sequence[Event], now_ms: int) -> list[Any]:
+        effects = costs.measure(lambda: step(events, now_ms))
+        measured.append(costs.last.us)
+        return effects
+
+    node.step = counted
+    try:
+        assert client.ask(OffsetDeleteRequest("g", topics), 0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    finally:
+        del node.step
+    return max(measured)
 
 
 def test_groups_that_are_asked_for_in_one_request_are_described_over_many_steps(plain: NodeNetwork) -> None:

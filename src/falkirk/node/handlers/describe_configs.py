@@ -113,7 +113,8 @@ def _as_requested(
     configs: Descriptions, names: Sequence[str] | None, request: DescribeConfigsRequest, api_version: int
 ) -> Descriptions:
     if names:
-        configs = [config for config in configs if config.name in names]
+        requested = frozenset(names)
+        configs = [config for config in configs if config.name in requested]
     for config in configs:
         if api_version == 0:
             config.is_default = config.config_source == DEFAULT_CONFIG

@@ -33,9 +33,9 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteReque
     if error is not NO_ERROR:
         return OffsetDeleteResponse(error_code=error)
     sorted_ = sort_topics(view, context, request.topics)
-    response = OffsetDeleteResponse(topics=[])
+    topics: dict[str, OffsetDeleteResponseTopic] = {}
     for topic, index, refusal in sorted_.refused:
-        _topic(response, topic.name).partitions.append(OffsetDeleteResponsePartition(index, refusal))
+        _topic(topics, topic.name).partitions.append(OffsetDeleteResponsePartition(index, refusal))
     requested = replace(request, topics=sorted_.accepted)
     client = client_of(context)
 
@@ -44,8 +44,8 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteReque
         if part.error_code:
             return part
         for topic in part.topics:
-            _topic(response, topic.name).partitions.extend(topic.partitions)
-        return response
+            _topic(topics, topic.name).partitions.extend(topic.partitions)
+        return OffsetDeleteResponse(topics=list(topics.values()))
 
     return ask_group(
         view,
@@ -57,13 +57,12 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteReque
     )
 
 
-def _topic(response: OffsetDeleteResponse, name: str) -> OffsetDeleteResponseTopic:
-    """Return the topic in the response, added if it is missing."""
-    for topic in reversed(response.topics):
-        if topic.name == name:
-            return topic
-    response.topics.append(OffsetDeleteResponseTopic(name, []))
-    return response.topics[-1]
+def _topic(topics: dict[str, OffsetDeleteResponseTopic], name: str) -> OffsetDeleteResponseTopic:
+    """Return the topic of the response, added if it is missing."""
+    topic = topics.get(name)
+    if topic is None:
+        topic = topics[name] = OffsetDeleteResponseTopic(name, [])
+    return topic
 
 
 ROUTE: Final[Route[BrokerView, OffsetDeleteRequest]] = Route(
