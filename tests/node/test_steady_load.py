@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 MINUTES = float(os.environ.get("FALKIRK_LOAD_MINUTES", "60"))
 WARM_UP_ROUNDS = 3_000
 # What caches may still grow by, and the allocator may keep.
-HEAP_BYTES_MAX = 1024 * 1024
-OBJECTS_MAX = 2_000
+HEAP_BYTES_MAX = 2 * 1024 * 1024
+OBJECTS_MAX = 5_000
 RSS_BYTES_MAX = 48 * 1024 * 1024
 # Snapshots every few hundred changes, so that logs have a stable length.
 SNAPSHOTS = {
