@@ -1,10 +1,16 @@
 """Work over many steps."""
 
 import gc
+import re
+from pathlib import Path
 
 import pytest
 
+import falkirk.node
 from falkirk.node.sliced_work import SlicedWorks, WorkCancelledError
+
+NODE = Path(falkirk.node.__file__).parent
+NODE_DOCUMENT = Path(__file__).parents[2] / "docs/internals/node.md"
 
 
 def counted(log: list[str], name: str, slices: int):
@@ -105,3 +111,17 @@ def test_work_that_is_done_at_once_is_not_told_as_slices():
     works.begin("b", counted(log, "b", 2))
     works.progress()
     assert (works.progressed, works.is_busy) == (["b", "b"], False)
+
+
+def test_all_sliced_work_is_in_the_list():
+    (section,) = re.findall(r"^## Sliced work\n(.+?)^## ", NODE_DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    listed = dict(re.findall(r"^\| `([^`]+)` \| (.+?) \|", section, re.MULTILINE))
+    started = {}
+    for file in NODE.rglob("*.py"):
+        source = file.read_text()
+        names = re.findall(r"(?:works\.(?:start|begin)|start_work)\(\s*f?\"([^\"]+)\"", source)
+        if "works.begin(NAME" in source:
+            names += re.findall(r'^NAME: Final = "(.+)"', source, re.MULTILINE)
+        started |= {re.sub(r"{.*}", "<partition>", name): f"`{file.relative_to(NODE)}`" for name in names}
+    assert started.keys() == listed.keys()
+    assert {name for name, file in started.items() if file not in listed[name]} == set()
