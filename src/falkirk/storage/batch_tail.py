@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.record_batch import HEADER_BYTES
 
@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
     from falkirk.protocol.record_batch import RecordBatch
 
+# What the objects of a batch take besides its bytes. Most batches of metadata are smaller than that.
+_BATCH_MEMORY: Final = 512
+
 
 class BatchTail:
     """A run of contiguous batches that grows at the end and shrinks at the front.
 
-    The batches take at most `bytes_max` together; the last one always stays. When there is no room left a quarter is
-    dropped at once, so that the cost for each batch stays the same.
+    The batches take at most `bytes_max` of memory together; the last one always stays. When there is no room left a
+    quarter is dropped at once, so that the cost for each batch stays the same.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -31,15 +34,19 @@ class BatchTail:
         for batch in batches:
             self._batches.append(batch)
             self._offsets.append(batch.base_offset)
-            self._bytes += batch.size
+            self._bytes += _memory(batch)
         if self._bytes > self._bytes_max:
             self._forget(self._bytes_max * 3 // 4)
 
     def truncate(self, end_offset: int) -> None:
         """Drop the batches that begin at `end_offset` or later."""
         at = bisect_left(self._offsets, end_offset)
-        self._bytes -= sum(batch.size for batch in self._batches[at:])
+        self._bytes -= sum(map(_memory, self._batches[at:]))
         del self._batches[at:], self._offsets[at:]
+
+    def drop_before(self, offset: int) -> None:
+        """Drop the batches that begin before `offset`: they are no longer in the log."""
+        self._drop(bisect_left(self._offsets, offset))
 
     def holds(self, offset: int) -> bool:
         """Return whether the run has the batch of `offset`, which must be below the log's end."""
@@ -59,8 +66,16 @@ class BatchTail:
         return found
 
     def _forget(self, bytes_left: int) -> None:
-        count = 0
-        while self._bytes > bytes_left and count < len(self._batches) - 1:
-            self._bytes -= self._batches[count].size
+        left, count = self._bytes, 0
+        while left > bytes_left and count < len(self._batches) - 1:
+            left -= _memory(self._batches[count])
             count += 1
+        self._drop(count)
+
+    def _drop(self, count: int) -> None:
+        self._bytes -= sum(map(_memory, self._batches[:count]))
         del self._batches[:count], self._offsets[:count]
+
+
+def _memory(batch: RecordBatch) -> int:
+    return batch.size + _BATCH_MEMORY

@@ -174,6 +174,7 @@ class SegmentLog:
             self._remove_files(base)
             removed.append(format_segment_file(SegmentFile(base_offset=base, kind="log")))
             del self._segments[0], self._bases[0]
+        self._tail.drop_before(self.base_offset)
         return tuple(removed)
 
     def read(self, offset: int, bytes_max: int, *, check_crc: bool = False) -> list[RecordBatch]:
