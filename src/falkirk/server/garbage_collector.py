@@ -3,7 +3,7 @@
 Python's collector visits every object of a generation at once, so a collection of all objects is a pause in proportion
 to what a node holds. Here old objects are collected by the driver, after a step, and what has survived that is frozen
 once it is many: no later collection visits it. Frozen objects that became garbage in a cycle are found when what is
-frozen has doubled. See docs/decisions/0021-garbage-between-steps.md.
+frozen has doubled. See docs/decisions/0014-garbage-between-steps.md.
 """
 
 from __future__ import annotations
