@@ -74,6 +74,36 @@ def test_what_makes_no_sense_is_refused_with_all_of_its_entity(entity, key, valu
 
 
 @pytest.mark.parametrize(
+    ("entity", "key", "value", "message"),
+    [
+        (USER, RATE, 0.0, "Quota producer_byte_rate must be greater than 0"),
+        (USER, RATE, -1.0, "Quota producer_byte_rate must be greater than 0"),
+        (USER, RATE, 1.5, "producer_byte_rate cannot be a fractional value."),
+        (USER, RATE, 1e30, "Proposed value for producer_byte_rate is too large for a LONG."),
+        (USER, RATE, math.inf, "Proposed value for producer_byte_rate is too large for a LONG."),
+        (USER, "request_percentage", 0.0, "Quota request_percentage must be greater than 0"),
+        (USER, "bogus", 1.0, "Invalid configuration key bogus"),
+        (USER, "connection_creation_rate", 1.0, "Invalid configuration key connection_creation_rate"),
+        (IP, RATE, 1.0, "Invalid configuration key producer_byte_rate"),
+        (IP, "connection_creation_rate", 1.5, "connection_creation_rate cannot be a fractional value."),
+        ((("ip", "not an ip"),), "connection_creation_rate", 1.0, "not an ip is not a valid IP or resolvable host."),
+        (
+            (("user", "a"), ("ip", "1.2.3.4")),
+            RATE,
+            1.0,
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId",
+        ),
+        ((), RATE, 1.0, "Invalid empty client quota entity"),
+        ((("bogus", "a"),), RATE, 1.0, "Unhandled client quota entity type: bogus"),
+        ((("user", ""),), RATE, 1.0, "Empty user not supported"),
+    ],
+)
+def test_refusals_have_the_texts_of_kafka_431(entity, key, value, message):
+    errors, _ = alter(make_controller(), (entity, [(key, value)]))
+    assert errors[entity].message == message
+
+
+@pytest.mark.parametrize(
     "entity",
     [
         (("ip", None),),

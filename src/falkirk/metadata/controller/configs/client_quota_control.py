@@ -107,7 +107,7 @@ def _alteration_error(entity: QuotaEntity, changes: Sequence[tuple[str, float | 
         if value is None:
             continue
         if key not in limits:
-            return _refused(f"Invalid configuration key {key} for {_text(entity)}.")
+            return _refused(f"Invalid configuration key {key}")
         reason = _reason_invalid_value(key, value, limits[key])
         if reason is not None:
             return _refused(reason)
@@ -116,19 +116,19 @@ def _alteration_error(entity: QuotaEntity, changes: Sequence[tuple[str, float | 
 
 def _entity_error(entity: QuotaEntity) -> ApiError:
     if not entity:
-        return _refused("Invalid empty client quota entity.")
+        return _refused("Invalid empty client quota entity")
     for kind, name in entity:
         if kind not in {USER, CLIENT_ID, IP}:
-            return _refused(f"Unhandled client quota entity type: {kind}.")
+            return _refused(f"Unhandled client quota entity type: {kind}")
         if name == "":
-            return _refused(f"Empty {kind} not supported.")
+            return _refused(f"Empty {kind} not supported")
     names = dict(entity)
     if IP in names:
         if len(names) > 1:
-            return _refused("An IP entity cannot be combined with a user or client id.")
+            return _refused("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
         address = names[IP]
         if address is not None and not _is_address(address):
-            return _refused(f"{address} is not an IP address or a host name.")
+            return _refused(f"{address} is not a valid IP or resolvable host.")
     return NO_ERROR
 
 
@@ -148,15 +148,16 @@ def _parses(text: str) -> bool:
 
 
 def _reason_invalid_value(key: str, value: float, value_max: int | None) -> str | None:
-    if not math.isfinite(value):
-        return f"Quota {key} must be a finite number."
+    # Differs from Kafka, which takes what is no number: it is no limit.
+    if math.isnan(value) or (value_max is None and math.isinf(value)):
+        return f"Quota {key} must be a finite number"
     if value <= 0.0:
-        return f"Quota {key} must be greater than 0."
+        return f"Quota {key} must be greater than 0"
     if value_max is None:
         return None
     if value > value_max:
-        return f"Quota {key} must not be greater than {value_max}."
-    return f"Quota {key} cannot be a fractional value." if math.fmod(value, 1.0) > _FRACTION_MAX else None
+        return f"Proposed value for {key} is too large for {'an INT' if value_max == _INT_MAX else 'a LONG'}."
+    return f"{key} cannot be a fractional value." if math.fmod(value, 1.0) > _FRACTION_MAX else None
 
 
 def _refused(message: str) -> ApiError:
