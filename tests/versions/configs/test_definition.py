@@ -11,6 +11,7 @@ from falkirk.versions.configs.definition import (
     OneOf,
     Range,
     Required,
+    ShareOffsetReset,
 )
 
 
@@ -71,6 +72,18 @@ def test_values_are_checked(validator, kind, taken, refused):
     for text in refused:
         with pytest.raises(ConfigError):
             definition.parse("name", text)
+
+
+def test_where_a_share_group_starts_is_refused_in_the_words_of_kafka_431():
+    definition = Definition(ConfigType.STRING, "latest", ShareOffsetReset())
+    definition.parse("share.auto.offset.reset", "by_duration:PT1H")
+    with pytest.raises(ConfigError) as refusal:
+        definition.parse("share.auto.offset.reset", "x")
+    assert str(refusal.value) == (
+        "Invalid value x for configuration share.auto.offset.reset: Invalid value `x` for configuration "
+        "share.auto.offset.reset. The value must be either 'earliest', 'latest' or of the format "
+        "'by_duration:<PnDTnHnMn.nS>'."
+    )
 
 
 @pytest.mark.parametrize("text", ["true", "-5", "0.25", "a,b", "", "word"])

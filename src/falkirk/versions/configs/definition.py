@@ -200,7 +200,10 @@ class ShareOffsetReset:
         match = _DURATION.fullmatch(duration) if word == "by_duration" else None
         # A P or T with nothing behind it is no duration.
         if match is None or not any(match.groups()) or duration.upper().endswith("T") or "-" in duration:
-            reason = "must be 'earliest', 'latest' or 'by_duration:<duration>' with a duration as PnDTnHnMn.nS"
+            reason = (
+                f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest', 'latest' or of "
+                "the format 'by_duration:<PnDTnHnMn.nS>'."
+            )
             raise InvalidValueError(name, value, reason)
 
 
