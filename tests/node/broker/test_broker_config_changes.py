@@ -141,6 +141,41 @@ def test_what_a_broker_can_take_up_is_passed_on(name, config):
             ("Cannot update these configs at default cluster level, broker id must be specified: [cordoned.log.dirs]"),
         ),
         ("101", ("log.retention.ms", 9, "1"), "Unknown operations type 9"),
+        (
+            "",
+            ("principal.builder.class", "x.Y"),
+            "Invalid value x.Y for configuration principal.builder.class: Class x.Y could not be found.",
+        ),
+        (
+            "101",
+            ("listener.name.plaintext.ssl.engine.factory.class", "no.such"),
+            "Invalid value no.such for configuration ssl.engine.factory.class: Class no.such could not be found.",
+        ),
+        (
+            "",
+            ("listener.name.plaintext.sasl.login.class", "no.such"),
+            (
+                "Cannot update these configs at default cluster level, broker id must be specified: "
+                "[listener.name.plaintext.sasl.login.class]"
+            ),
+        ),
+        (
+            "101",
+            ("listener.name.plaintext.sasl.login.class", "no.such"),
+            (
+                "Invalid value org.apache.kafka.common.config.ConfigException: Invalid value no.such for configuration "
+                "sasl.login.class: Class no.such could not be found. for configuration Invalid dynamic configuration"
+            ),
+        ),
+        (
+            "101",
+            ("metric.reporters", "no.such.Class"),
+            (
+                "Invalid value org.apache.kafka.common.config.ConfigException: Validation of dynamic config update of "
+                "Set(metric.reporters) failed with class class kafka.server.DynamicMetricsReporters for configuration "
+                "Invalid dynamic configuration"
+            ),
+        ),
     ],
 )
 def test_what_it_cannot_is_refused_in_kafkas_words(name, config, said):

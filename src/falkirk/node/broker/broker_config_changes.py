@@ -26,7 +26,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages import alter_configs_response as legacy
 from falkirk.protocol.messages import incremental_alter_configs_response as incremental
-from falkirk.versions.configs.definition import ConfigError, ConfigType
+from falkirk.versions.configs.definition import ConfigError, ConfigType, InvalidValueError
 from falkirk.versions.configs.server import THROTTLES, definitions, dynamic_configs
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ _SECURITY_CONFIGS: Final = frozenset(
 )
 
 
+_REPORTERS: Final = "metric.reporters"
+_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
+_DYNAMIC: Final = "Invalid dynamic configuration"
 _REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
 
 
@@ -217,6 +220,23 @@ class BrokerConfigChanges:
         if not is_per_broker:
             message = "Cannot update these configs at default cluster level, broker id must be specified"
             _refuse(message, [name for name in changed if _is_per_broker(name)])
+        for name, value in changed.items():
+            self._check_loaded(name, value)
+
+    def _check_loaded(self, name: str, value: str) -> None:
+        """Refuse classes that Kafka looks for when it applies a change; what is not Kafka's own is not there."""
+        plain = _plain_name(name)
+        definition = definitions(self.release).get(plain)
+        reason = None
+        if plain == _REPORTERS and not all(map(_is_kafkas, _entries(value))):
+            reason = (
+                f"Validation of dynamic config update of Set({_REPORTERS}) failed with class class "
+                "kafka.server.DynamicMetricsReporters"
+            )
+        elif definition is not None and definition.type is ConfigType.CLASS and not _is_kafkas(value):
+            reason = str(InvalidValueError(plain, value, f"Class {value} could not be found."))
+        if reason is not None:
+            raise RefusedChangeError(f"Invalid value {_EXCEPTION}: {reason} for configuration {_DYNAMIC}")
 
     def _check_together(self, changed: Mapping[str, str], configs: ConfigsImage, *, is_per_broker: bool) -> None:
         """Check what this broker would have then: server.properties, the default of all brokers, its own."""
@@ -256,12 +276,14 @@ class BrokerConfigChanges:
         return [name for name in names if name in known and name not in dynamic]
 
     def _parse(self, name: str, value: str) -> None:
-        base = _LISTENER_CONFIG.fullmatch(name)
-        plain = name if base is None else base[1]
+        plain = _plain_name(name)
         definition = THROTTLES.get(plain) or definitions(self.release).get(plain)
         # Unknown keys may be a plugin's; keys that are not dynamic may be so for a listener.
         if definition is not None and (plain in THROTTLES or plain in dynamic_configs(self.release)):
             definition.parse(plain, value)
+            # Of SASL classes, Kafka looks for them later.
+            if definition.type is ConfigType.CLASS and not plain.startswith("sasl.") and not _is_kafkas(value):
+                raise InvalidValueError(plain, value, f"Class {value} could not be found.")
 
 
 def _repeated(resources: Sequence[LegacyResource | AlterConfigsResource]) -> set[int]:
@@ -285,6 +307,16 @@ def _refuse(message: str, names: Iterable[str]) -> None:
     shown = ", ".join(sorted(names))
     if shown:
         raise RefusedChangeError(f"{message}: [{shown}]")
+
+
+def _plain_name(name: str) -> str:
+    """Return the key without the prefix of a listener."""
+    base = _LISTENER_CONFIG.fullmatch(name)
+    return name if base is None else base[1]
+
+
+def _is_kafkas(name: str) -> bool:
+    return name.startswith(("org.apache.kafka.", "kafka."))
 
 
 def _is_per_broker(name: str) -> bool:
