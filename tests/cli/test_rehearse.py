@@ -53,7 +53,7 @@ def test_a_cluster_may_go_up(falkirk, directory):
 def test_a_release_without_dynamic_voters_is_no_place_for_a_cluster_that_has_them(falkirk, directory):
     answer = falkirk("rehearse", directory("4.3.1"), "--to", "3.7")
     assert answer.exit_code == 1
-    assert "kraft.version 1 (release 3.7.2 does not know it)." in answer.stdout.splitlines()[-1]
+    assert "kraft.version 1 (it needs metadata.version 3.9-IV0)." in answer.stdout.splitlines()[-1]
     assert answer.stdout.count("seed ") == 1, "what is refused for good is not played again"
 
 

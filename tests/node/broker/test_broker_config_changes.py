@@ -62,6 +62,8 @@ def refused(*resources, configs=None, release="4.3"):
         (str(OWN), ("cordoned.log.dirs", "d")),
         (str(OWN), ("cordoned.log.dirs", "*")),
         (str(OWN), ("some.plugin.key", "x")),
+        ("", ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter")),
+        ("", ("metric.reporters", "")),
     ],
 )
 def test_what_a_broker_can_take_up_is_passed_on(name, config):
