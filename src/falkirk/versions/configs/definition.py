@@ -201,8 +201,8 @@ class ShareOffsetReset:
         # A P or T with nothing behind it is no duration.
         if match is None or not any(match.groups()) or duration.upper().endswith("T") or "-" in duration:
             reason = (
-                f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest', 'latest' or of "
-                "the format 'by_duration:<PnDTnHnMn.nS>'."
+                f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest', 'latest' or "
+                "of the format 'by_duration:<PnDTnHnMn.nS>'."
             )
             raise InvalidValueError(name, value, reason)
 
