@@ -17,6 +17,7 @@ from falkirk.protocol.codec import encode
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     REQUESTS,
+    CreateTopicsRequest,
     DescribeGroupsRequest,
     MetadataRequest,
     OffsetDeleteRequest,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 # For each byte sent: bytes at the peak, and calls of functions, built-in ones included, in all steps.
 MEMORY_MAX = 64
+# A broker decodes the controller's response to a request that it has forwarded while it still has the request.
+FORWARDED_TOPICS_MEMORY_MAX = 90
 CALLS_MAX = 24
 # Besides: what one slice of an answer takes, whatever the size of the request.
 SLICE_BYTES_MAX = 256 * 1024
@@ -63,8 +66,13 @@ def test_memory_and_work_for_a_request_are_bounded_by_its_bytes(cluster: NodeNet
                     what = key, max(versions), path, size, is_distinct
                     costs[case] = cost_of_each_byte(cluster, node_id, listener, what)
     assert len(costs) > 250
-    assert {case: memory for case, (memory, _) in costs.items() if memory > MEMORY_MAX} == {}
+    assert {case: memory for case, (memory, _) in costs.items() if memory > memory_max(case)} == {}
     assert {case: calls for case, (_, calls) in costs.items() if calls > CALLS_MAX} == {}
+
+
+def memory_max(case: tuple[object, ...]) -> int:
+    is_forwarded = case[0] is CreateTopicsRequest and case[-1] == BROKER_LISTENER
+    return FORWARDED_TOPICS_MEMORY_MAX if is_forwarded else MEMORY_MAX
 
 
 def cost_of_each_byte(cluster: NodeNetwork, node_id: int, listener: str, what: tuple[Any, ...]) -> tuple[float, float]:
@@ -92,23 +100,31 @@ def cost_of_each_byte(cluster: NodeNetwork, node_id: int, listener: str, what: t
 
 
 class MeasuredSteps:
-    """The steps of a node. `peak`: the most memory, in bytes, beyond that before the first; `calls`: of functions."""
+    """The steps of a node. `peak`: the most memory, in bytes, beyond that before the first; `calls`: of functions.
+
+    What other nodes of the process take between the steps does not count.
+    """
 
     def __init__(self, host: Host) -> None:
         self.peak = 0
         self.calls = 0
         self._node = host.running
-        self._start = tracemalloc.get_traced_memory()[0]
+        # What the steps until now have left.
+        held = 0
         step = self._node.step
 
         def measured(events: Sequence[Event], now_ms: int) -> list[Any]:
+            nonlocal held
             tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
             sys.setprofile(self._count)
             try:
                 return step(events, now_ms)
             finally:
                 sys.setprofile(None)
-                self.peak = max(self.peak, tracemalloc.get_traced_memory()[1] - self._start)
+                after, peak = tracemalloc.get_traced_memory()
+                self.peak = max(self.peak, held + peak - before)
+                held += after - before
 
         self._node.step = measured
 
