@@ -171,8 +171,11 @@ def stop(stage: Stage) -> None:
         stage.cluster.stop()
     homes = [node.home for node in nodes]
     stage.falkirk("logdir", "verify", *homes, "--release", TO, status=DONE)
-    (bundle,) = stage.folder.glob("node-*/falkirk-undo/*.zip")
-    name = str(bundle.relative_to(stage.folder))
+    # Every controller has the undo bundle.
+    bundles = sorted(stage.folder.glob("node-*/falkirk-undo/*.zip"))
+    if len(bundles) != len(nodes):
+        raise DemoError(f"of {len(nodes)} controllers {len(bundles)} have the undo bundle")
+    name = str(bundles[0].relative_to(stage.folder))
     stage.falkirk("logdir", "undo", *homes, "--bundle", name, "--out", "back-at-4.3", status=DONE)
 
 
