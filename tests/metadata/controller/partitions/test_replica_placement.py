@@ -14,7 +14,8 @@ from falkirk.protocol.error_codes import ErrorCode
 
 
 def place(partitions, replication_factor, brokers, seed=0):
-    return exhaust(ReplicaPlacer(Random(seed)).place(partitions, replication_factor, brokers))
+    placer = ReplicaPlacer(Random(seed), knows_cordoned=False)
+    return exhaust(placer.place(partitions, replication_factor, brokers))
 
 
 def unfenced(*broker_ids, rack=None):

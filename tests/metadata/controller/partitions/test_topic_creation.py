@@ -204,11 +204,33 @@ def test_a_topic_that_cannot_be_is_refused_with_the_reason(given, code, message)
     assert message in found_message
 
 
-def test_without_an_active_broker_nothing_can_be_placed():
-    controller = make_controller(brokers=[Broker(broker_id=1, fenced=True)])
+@pytest.mark.parametrize(
+    ("release", "no_leader", "too_few"),
+    [
+        ("4.0", "fenced.", "registered."),
+        # As the StripedReplicaPlacer of 4.3.1 and 4.4.0 says since directories can be cordoned (KIP-1066).
+        (
+            "4.3",
+            "fenced, or have all their log directories cordoned.",
+            "registered or some brokers have all their log directories cordoned.",
+        ),
+    ],
+)
+def test_the_refusal_of_a_placement_names_cordoned_directories_where_the_release_knows_them(
+    release, no_leader, too_few
+):
+    controller = make_controller(release=release, brokers=[Broker(broker_id=1, fenced=True)])
     ((code, message),) = failures(controller, topic())
     assert code == ErrorCode.INVALID_REPLICATION_FACTOR
-    assert message == "Unable to replicate the partition 1 time(s): All brokers are currently fenced."
+    assert message == f"Unable to replicate the partition 1 time(s): All brokers are currently {no_leader}"
+
+    controller = make_controller(release=release, brokers=[1])
+    ((code, message),) = failures(controller, topic(factor=2))
+    assert code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert message == (
+        "Unable to replicate the partition 2 time(s): The target replication factor of 2 cannot be reached because "
+        f"only 1 broker(s) are {too_few}"
+    )
 
 
 def test_topic_ids_come_from_chance_alone():

@@ -30,10 +30,14 @@ class UsableBroker:
 
 
 class ReplicaPlacer:
-    """Places new partitions; chance decides where it starts."""
+    """Places new partitions; chance decides where it starts.
 
-    def __init__(self, random: Chance) -> None:
+    `knows_cordoned`: refusals name cordoned log directories as a possible cause, as since KIP-1066.
+    """
+
+    def __init__(self, random: Chance, *, knows_cordoned: bool) -> None:
         self._random = random
+        self._knows_cordoned = knows_cordoned
 
     def place(
         self, partitions: int, replication_factor: int, brokers: Sequence[UsableBroker]
@@ -42,7 +46,7 @@ class ReplicaPlacer:
 
         The error is INVALID_REPLICATION_FACTOR: no positive number, more than there are brokers, or all are fenced.
         """
-        problem = _problem(replication_factor, brokers)
+        problem = self._problem(replication_factor, brokers)
         if problem is not None:
             return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)
         racks, budget = _Racks(self._random, brokers), SliceBudget()
@@ -53,18 +57,19 @@ class ReplicaPlacer:
                 yield
         return placed
 
-
-def _problem(replication_factor: int, brokers: Sequence[UsableBroker]) -> str | None:
-    if replication_factor <= 0:
-        return f"Invalid replication factor {replication_factor}: the replication factor must be positive."
-    if all(broker.is_fenced for broker in brokers):
-        return "All brokers are currently fenced."
-    if replication_factor > len(brokers):
-        return (
-            f"The target replication factor of {replication_factor} cannot be reached because only "
-            f"{len(brokers)} broker(s) are registered."
-        )
-    return None
+    def _problem(self, replication_factor: int, brokers: Sequence[UsableBroker]) -> str | None:
+        if replication_factor <= 0:
+            return f"Invalid replication factor {replication_factor}: the replication factor must be positive."
+        if all(broker.is_fenced for broker in brokers):
+            cordoned = ", or have all their log directories cordoned" if self._knows_cordoned else ""
+            return f"All brokers are currently fenced{cordoned}."
+        if replication_factor > len(brokers):
+            cordoned = " or some brokers have all their log directories cordoned" if self._knows_cordoned else ""
+            return (
+                f"The target replication factor of {replication_factor} cannot be reached because only "
+                f"{len(brokers)} broker(s) are registered{cordoned}."
+            )
+        return None
 
 
 class _Brokers:

@@ -61,7 +61,8 @@ class ReplicationControl:
         self._settings = settings
         self._configs = configs
         self._random = random
-        self._placer = ReplicaPlacer(random)
+        newest = settings.release.kraft.metadata_versions[-1]
+        self._placer = ReplicaPlacer(random, knows_cordoned=newest.cordoned_log_dirs_supported)
         self._balance = LeaderBalance(state, settings, configs, now_ms)
         self._sweeps = BrokerSweeps(state, configs)
 
