@@ -7,7 +7,7 @@ from znodes import KAFKA, hostile, read_or_refused
 from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourceType
 from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.requests.request_context import Principal, RequestContext
-from falkirk.metadata.zookeeper.acl_znode import PREFIXED_CLUSTER_ACLS_PATH, acls_image, decode_acls
+from falkirk.metadata.zookeeper.acl_znode import ALL_CLUSTER_ACLS_PATHS, acls_image, decode_acls
 from falkirk.metadata.zookeeper.errors import ZnodeError
 
 PATH = "/kafka-acl/Cluster/kafka-cluster"
@@ -41,7 +41,7 @@ def test_whatever_stands_there_is_read_or_refused(data):
 
 def test_prefixed_acls_are_of_their_own_znode():
     data = json.dumps({"version": 1, "acls": [ENTRY]}).encode()
-    kinds = [decode_acls(data, path)[0].pattern_type for path in (PATH, PREFIXED_CLUSTER_ACLS_PATH)]
+    kinds = [decode_acls(data, path)[0].pattern_type for path in (PATH, ALL_CLUSTER_ACLS_PATHS[-1])]
     assert kinds == [PatternType.LITERAL, PatternType.PREFIXED]
 
 

@@ -92,15 +92,23 @@ def test_without_acls_only_super_users_may() -> None:
     assert lower_as(network, "admin", "a") == ErrorCode.NONE
 
 
-def test_a_prefixed_acl_that_denies_counts() -> None:
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/kafka-acl-extended/prefixed/Cluster/kafka-cluster", ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+        ("/kafka-acl-extended/prefixed/Cluster/kaf", ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+        ("/kafka-acl-extended/prefixed/Cluster/kafka-clusters", ErrorCode.NONE),
+        ("/kafka-acl/Cluster/*", ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+        ("/kafka-acl/Cluster/kaf", ErrorCode.NONE),
+    ],
+)
+def test_an_acl_that_denies_counts_if_its_pattern_applies_to_the_cluster(path: str, error: ErrorCode) -> None:
     network = secured()
-    path = ""
-    for name in ("kafka-acl-extended", "prefixed", "Cluster"):
-        path = f"{path}/{name}"
-        write_by_hand(network.ensemble, path, b"")
-    write_by_hand(network.ensemble, f"{path}/kafka-cluster", acls(ALICE_DOES_NOT))
+    for parent in ("/kafka-acl-extended", "/kafka-acl-extended/prefixed", "/kafka-acl-extended/prefixed/Cluster"):
+        write_by_hand(network.ensemble, parent, b"")
+    write_by_hand(network.ensemble, path, acls(ALICE_DOES_NOT))
     network.settle()
-    assert lower_as(network, "alice", "b") == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert lower_as(network, "alice", "b") == error
 
 
 def test_changes_of_acls_are_followed() -> None:

@@ -1,7 +1,8 @@
 """The znodes of the ACLs of the cluster, as Kafka's AclAuthorizer keeps them.
 
 Literal ones are in `/kafka-acl/Cluster/kafka-cluster`, prefixed ones (KIP-290) below `/kafka-acl-extended/prefixed`.
-Kafka accepts no other name for the cluster.
+Requests can name nothing but the cluster itself; whoever writes to ZooKeeper can also name `*` or a prefix of it, and
+AclAuthorizer goes by these too.
 
 `{"acls":[{"principal":"User:admin","permissionType":"Allow","host":"*","operation":"Alter"}],"version":1}`
 """
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
-from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, AclPermissionType, PatternType, ResourceType
+from falkirk.metadata.acls.acl_types import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
 from falkirk.metadata.image.acls import Acl, AclsImage
 from falkirk.metadata.zookeeper.znode_json import read_object, read_version, shown
 
@@ -22,15 +30,22 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.zookeeper.znode_json import ZnodeObject
 
-CLUSTER_ACLS_PATH: Final = f"/kafka-acl/Cluster/{CLUSTER_NAME}"
-PREFIXED_CLUSTER_ACLS_PATH: Final = f"/kafka-acl-extended/prefixed/Cluster/{CLUSTER_NAME}"
+_LITERAL: Final = "/kafka-acl/Cluster/"
+_PREFIXED: Final = "/kafka-acl-extended/prefixed/Cluster/"
+CLUSTER_ACLS_PATH: Final = f"{_LITERAL}{CLUSTER_NAME}"
+ALL_CLUSTER_ACLS_PATHS: Final = (
+    CLUSTER_ACLS_PATH,
+    f"{_LITERAL}{WILDCARD}",
+    *(f"{_PREFIXED}{CLUSTER_NAME[:end]}" for end in range(1, len(CLUSTER_NAME) + 1)),
+)
+"""Every znode whose ACLs apply to the cluster."""
 
 _VERSIONS: Final = range(1, 2)
 _ID_BYTES: Final = 16
 
 
 def decode_acls(data: bytes, path: str = CLUSTER_ACLS_PATH) -> tuple[Acl, ...]:
-    """Decode the ACLs of one of the two znodes; an empty znode has none, as in Kafka. Raises ZnodeError.
+    """Decode the ACLs of one of the znodes; an empty znode has none, as in Kafka. Raises ZnodeError.
 
     Differs from Kafka: an unknown operation or permission is an error, where Kafka keeps an ACL without effect; a DENY
     that cannot be read must not be ignored.
@@ -39,8 +54,9 @@ def decode_acls(data: bytes, path: str = CLUSTER_ACLS_PATH) -> tuple[Acl, ...]:
         return ()
     znode = read_object(data, path)
     read_version(znode, _VERSIONS)
-    pattern_type = PatternType.PREFIXED if path == PREFIXED_CLUSTER_ACLS_PATH else PatternType.LITERAL
-    return tuple(_acl(entry, pattern_type) for entry in znode.parts("acls", "ACL"))
+    pattern_type = PatternType.PREFIXED if path.startswith(_PREFIXED) else PatternType.LITERAL
+    name = path.rpartition("/")[2]
+    return tuple(_acl(entry, pattern_type, name) for entry in znode.parts("acls", "ACL"))
 
 
 def acls_image(acls: Iterable[Acl]) -> AclsImage:
@@ -48,14 +64,14 @@ def acls_image(acls: Iterable[Acl]) -> AclsImage:
     return AclsImage(Map({index.to_bytes(_ID_BYTES, "big"): acl for index, acl in enumerate(acls)}))
 
 
-def _acl(entry: ZnodeObject, pattern_type: PatternType) -> Acl:
+def _acl(entry: ZnodeObject, pattern_type: PatternType, resource_name: str) -> Acl:
     principal = entry.text("principal")
     principal_type, colon, name = principal.partition(":")
     if not (principal_type and colon and name):
         raise entry.fault(f"principal is {shown(principal)}, not a type and a name, as User:alice")
     return Acl(
         resource_type=ResourceType.CLUSTER,
-        resource_name=CLUSTER_NAME,
+        resource_name=resource_name,
         pattern_type=pattern_type,
         principal=principal,
         host=entry.text("host"),

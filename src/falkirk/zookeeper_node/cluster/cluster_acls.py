@@ -1,19 +1,18 @@
 """The ACLs that Kafka's AclAuthorizer keeps in ZooKeeper, watched.
 
-There is a znode for literal ACLs and one for prefixed ones. A malformed znode changes nothing: its last valid ACLs stay
-in force.
+They are in one znode for each resource pattern that applies to the cluster. A malformed znode changes nothing: its
+last valid ACLs stay in force.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.zookeeper.acl_znode import (
-    CLUSTER_ACLS_PATH,
-    PREFIXED_CLUSTER_ACLS_PATH,
+    ALL_CLUSTER_ACLS_PATHS,
     acls_image,
     decode_acls,
 )
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from falkirk.zookeeper_node.session.operations import Children, Failed
     from falkirk.zookeeper_node.session.retries import Retries
     from falkirk.zookeeper_node.session.session import Session
-
-_PATHS: Final = (CLUSTER_ACLS_PATH, PREFIXED_CLUSTER_ACLS_PATH)
 
 
 class ClusterAcls:
@@ -57,7 +54,7 @@ class ClusterAcls:
         self._acls: dict[str, tuple[Acl, ...]] = {}
         self._watched = [
             WatchedZnode(session, retries, GetData(path, watch=True), on_read=partial(self._apply, path), failed=failed)
-            for path in _PATHS
+            for path in ALL_CLUSTER_ACLS_PATHS
         ]
         session.on_state(self._state_changed)
 
@@ -68,8 +65,8 @@ class ClusterAcls:
 
     @property
     def is_known(self) -> bool:
-        """True if both znodes were read, and valid, at some time."""
-        return len(self._acls) == len(_PATHS)
+        """True if all znodes were read, and valid, at some time."""
+        return len(self._acls) == len(ALL_CLUSTER_ACLS_PATHS)
 
     def read(self) -> None:
         """Read the znodes again."""
