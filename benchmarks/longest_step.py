@@ -20,8 +20,8 @@ from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_
 from falkirk.metadata.image.metadata_image import MetadataImage
 from falkirk.metadata.image.partition import Partition
 from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements, measure_groups
-from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.step import STEP_MS_MAX
 from falkirk.protocol.batch_builder import build_batch

@@ -11,8 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.coordinator.runtime.counters import GroupCounters
+from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements
-from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 from falkirk.node.connections.api_uses import ApiUse
 from falkirk.node.connections.client_connections import ConnectionCounters
 from falkirk.node.effects import Fact

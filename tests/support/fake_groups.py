@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
-from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator, abs_hash
+from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
+from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
 
 
 class FakeShard:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from replica_cluster import ReplicaCluster
 
-from falkirk.node.broker.group_coordinator.group_coordinator import abs_hash
+from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from falkirk.protocol.messages import offset_commit_request as commits
@@ -22,8 +22,8 @@ from falkirk.versions.release import CONSUMER_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from falkirk.node.broker.coordinator_runtime.hosted_shard import HostedShard
     from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
-    from falkirk.node.broker.group_coordinator.hosted_shard import HostedShard
     from falkirk.protocol.schema import WireMessage
 
 

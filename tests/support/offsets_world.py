@@ -7,11 +7,12 @@ from typing import Any
 from consumer_world import FakeTopics
 from legal_compactions import entries_of
 
-from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
+from falkirk.coordinator.loader.partition_loader import PartitionLoader
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord, TransactionEnd
 from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.coordinator.runtime.context import ShardContext
+from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard

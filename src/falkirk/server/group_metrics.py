@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client.core import GaugeMetricFamily, UnknownMetricFamily
 
 from falkirk.coordinator.records.record_type import GroupType
-from falkirk.node.broker.group_coordinator.hosted_shard import HostState
+from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

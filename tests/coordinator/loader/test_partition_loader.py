@@ -18,11 +18,12 @@ from legal_compactions import legal_compactions
 from offsets_world import empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
-from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
+from falkirk.coordinator.loader.partition_loader import PartitionLoader
 from falkirk.coordinator.prediction.loading import PartitionLoad
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
 from falkirk.protocol.messages import EndTxnMarker

@@ -12,9 +12,10 @@ from offsets_world import GROUP, OffsetsWorld, empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
-from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
+from falkirk.coordinator.loader.partition_loader import PartitionLoader
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.protocol.coordinator_record import encode_value
 from falkirk.protocol.messages import GroupMetadataValue, OffsetCommitValue
 from falkirk.protocol.messages.group_metadata_value import MemberMetadata

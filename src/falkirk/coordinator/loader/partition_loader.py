@@ -13,7 +13,6 @@ before the shard gets it. Offset commits, the bulk of the topic, are judged and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.classic.group import ClassicGroup
@@ -28,6 +27,7 @@ from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd, log_entries
 from falkirk.coordinator.records.offset_commit import is_plain_offset_value, offset_key
 from falkirk.coordinator.records.record_type import OFFSET_TYPES, GroupType
+from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
 from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.messages import OffsetCommitValue
@@ -44,14 +44,6 @@ _OFFSET_COMMIT: Final = b"\x00\x01"
 _OFFSET_KEYS_MAX: Final = 1 << 17
 _FOREIGN: Final = (GroupType.SHARE, GroupType.STREAMS)
 _VERSION_WITH_ALL: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class LoadFailure:
-    """The record that ends the load, and the reason."""
-
-    offset: int
-    reason: str
 
 
 class PartitionLoader:

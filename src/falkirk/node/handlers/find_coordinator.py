@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.node.broker.group_coordinator.group_coordinator import abs_hash
+from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.group_requests import GROUP_AUTHORIZATION_FAILED, is_group_allowed
 from falkirk.node.handlers.parts.partition_leaders import LeaderNode, leader_node

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.broker.group_coordinator.operation_errors import operation_error
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.group_requests import ask_group, client_of, group_error
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView

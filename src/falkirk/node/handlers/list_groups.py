@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.broker.group_coordinator.operation_errors import operation_error
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
 from falkirk.node.handlers.parts.handler_result import AnswerLater

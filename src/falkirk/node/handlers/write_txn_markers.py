@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.runtime.outcome import Producer
 from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.coordinator_runtime.record_batches import end_marker
 from falkirk.node.broker.group_coordinator.operation_errors import marker_error
-from falkirk.node.broker.group_coordinator.record_batches import end_marker
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.group_requests import Gathered

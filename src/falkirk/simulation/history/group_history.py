@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from falkirk.node.broker.group_coordinator.group_coordinator import abs_hash
+from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
 from falkirk.simulation.history.data_history import PartitionKey
 from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.history.linearizability import Operation, is_linearizable

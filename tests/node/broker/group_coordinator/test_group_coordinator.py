@@ -8,7 +8,7 @@ from group_cluster import GroupCluster, commit_errors, commit_request
 
 from falkirk.coordinator.shard import group_coordinator_shard
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.node.broker.group_coordinator.hosted_shard import HostState
+from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.handlers.produce import ADMIN_CLIENT_ID
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.connection import Connection, Role

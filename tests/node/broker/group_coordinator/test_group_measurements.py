@@ -7,8 +7,8 @@ from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.offsets.offset_store import OffsetStore
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.coordinator.runtime.counters import GroupCounters
+from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import measure_groups
-from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 
 
 def host(state, *groups, offsets=()):

@@ -1,12 +1,8 @@
 import pytest
 
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
-from falkirk.node.broker.group_coordinator.operation_errors import (
-    commit_error,
-    fetch_error,
-    marker_error,
-    operation_error,
-)
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
+from falkirk.node.broker.group_coordinator.operation_errors import commit_error, fetch_error, marker_error
 from falkirk.protocol.error_codes import ErrorCode
 
 NEW, OLD = CoordinatorKind.NEW, CoordinatorKind.OLD

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.records.record_type import GroupType
     from falkirk.coordinator.runtime.counters import GroupCounters
+    from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
     from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
-    from falkirk.node.broker.group_coordinator.hosted_shard import HostState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from falkirk.node.broker.group_coordinator.operation_errors import operation_error
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.group_requests import schedule_in_slices
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupDescribeResponse, DescribeGroupsResponse

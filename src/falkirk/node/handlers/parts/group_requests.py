@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.node.broker.group_coordinator.operation_errors import operation_error
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.broker.group_coordinator.hosted_shard import Done, Operation
+    from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
     from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.schema import WireStruct
+
+    Operation = Callable[[GroupCoordinatorShard, Token], Outcome]
 
 P = TypeVar("P")
 # Describing a group without members takes some ten microseconds.

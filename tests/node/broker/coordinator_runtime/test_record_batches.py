@@ -1,7 +1,7 @@
 import pytest
 
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer
-from falkirk.node.broker.group_coordinator.record_batches import PendingBatch, RecordEncoder, end_marker
+from falkirk.node.broker.coordinator_runtime.record_batches import PendingBatch, RecordEncoder, end_marker
 from falkirk.protocol.compression import Compression
 from falkirk.protocol.control_record import ControlRecordType, control_record_type
 from falkirk.protocol.messages import OffsetCommitKey, OffsetCommitValue

@@ -1,4 +1,4 @@
-"""A partition of `__consumer_offsets` that this broker leads: its shard, pending records and pending responses.
+"""A partition of a coordinator's topic that this broker leads: its shard, pending records and pending responses.
 
 The shard has the state at the end of its log. What a step decides becomes one batch, appended at the end of the step;
 responses are sent when the log is committed up to its end at the time they were made. So no response depends on records
@@ -13,24 +13,24 @@ import enum
 from dataclasses import dataclass
 from functools import partial
 from traceback import format_exc
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
-from falkirk.node.broker.group_coordinator.operation_errors import operation_error
-from falkirk.node.broker.group_coordinator.record_batches import PendingBatch, end_marker
-from falkirk.node.broker.group_coordinator.shard_load import ShardLoad
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
+from falkirk.node.broker.coordinator_runtime.record_batches import PendingBatch
+from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoad
 from falkirk.node.effects import Fact
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
-    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
-    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-    from falkirk.node.broker.group_coordinator.record_batches import RecordEncoder
+    from falkirk.coordinator.runtime.outcome import Action, CoordinatorRecord, KeyAndValue, Producer, Token
+    from falkirk.node.broker.coordinator_runtime.record_batches import RecordEncoder
+    from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoader
     from falkirk.node.broker.replication.answers import PartitionProduced
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.effects import Effect
@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireStruct
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.storage.log.unified_log import UnifiedLog
+    from falkirk.timers import Timers
 
-    Operation = Callable[[GroupCoordinatorShard, Token], Outcome]
     Done = Callable[[WireStruct | ErrorCode], None]
+
+S = TypeVar("S", bound="CoordinatorShard")
 
 PIECE_BYTES: Final = 128 * 1024
 """How much of a log is loaded in one step: replaying it takes some ten milliseconds."""
@@ -60,35 +62,78 @@ class HostState(enum.StrEnum):
     CLOSED = "Closed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostContext:
-    """What all hosted shards of a broker share.
+class ShardContext(Protocol):
+    """What a driver reads of a shard's context: its timers, and by name the next slices of work that takes many steps.
 
-    `touch` gets a shard that must end the step; `enter` brings a shard's context up to the time of the step and the
-    newest metadata.
+    `now_ms` is the time of the step.
     """
 
+    now_ms: int
+
+    @property
+    def timers(self) -> Timers[str, Action]:
+        """Timers; the driver runs those that are due."""
+        ...
+
+    @property
+    def slices(self) -> dict[str, Action]:
+        """Work under way; the driver runs one slice in a step."""
+        ...
+
+
+class CoordinatorShard(Protocol):
+    """A shard: it decides on requests, which are operations on it, and changes only by replay."""
+
+    @property
+    def context(self) -> ShardContext:
+        """What the driver gives to the shard, and gets from it."""
+        ...
+
+    def as_written(self, records: Sequence[CoordinatorRecord]) -> Sequence[CoordinatorRecord]:
+        """Return records as they are written: the same object if nothing is added."""
+        ...
+
+    def replay(self, record: CoordinatorRecord, data: KeyAndValue, *, offset: int, producer: Producer | None) -> None:
+        """Apply a record that is written at an offset."""
+        ...
+
+    def loaded(self) -> Generator[None, None, Outcome]:
+        """Begin to coordinate after the last record, a slice in each step."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostContext(Generic[S]):
+    """What all hosted shards of a coordinator share.
+
+    `name` begins the names of its facts: "group-coordinator". `make_shard` and `make_loader` make an empty shard and
+    what reads its log; `enter` brings a shard's context up to the time of the step, the newest metadata and the leader
+    epoch. `touch` gets a shard that must end the step.
+    """
+
+    name: str
     step: Step
     replicas: ReplicaManager
     effects: Callable[[Effect], None]
-    make_shard: Callable[[], GroupCoordinatorShard]
-    enter: Callable[[GroupCoordinatorShard], None]
-    touch: Callable[[HostedShard], None]
+    make_shard: Callable[[int], S]
+    make_loader: Callable[[S], ShardLoader]
+    enter: Callable[[S, int], None]
+    touch: Callable[[HostedShard[S]], None]
     encoder: RecordEncoder
     compression: Compression
     commit_timeout_ms: int
 
 
-class HostedShard:
+class HostedShard(Generic[S]):
     """`leader_epoch`: that of this broker's leadership. Callers call `end_step` before the step ends."""
 
-    def __init__(self, key: TopicIdPartition, leader_epoch: int, context: HostContext) -> None:
+    def __init__(self, key: TopicIdPartition, leader_epoch: int, context: HostContext[S]) -> None:
         self.key = key
         self.leader_epoch = leader_epoch
         self.state = HostState.LOADING
         self._context = context
         self._partition = key.topic_partition
-        self._shard: GroupCoordinatorShard | None = None
+        self._shard: S | None = None
         # Set while the log is read.
         self._load: ShardLoad | None = None
         self._work: SlicedWork | None = None
@@ -100,8 +145,8 @@ class HostedShard:
         self._replies: list[Reply] = []
         # Groups whose too large records were logged.
         self._logged_too_large: set[str] = set()
-        # Partitions that were deleted while the log was read.
-        self._deleted: list[tuple[str, int]] = []
+        # What was to be run while the log is read.
+        self._deferred: list[Callable[[S], Outcome]] = []
         self.load()
 
     # --- Life
@@ -110,8 +155,8 @@ class HostedShard:
         """Start with an empty shard, and read the log."""
         context = self._context
         self.state = HostState.LOADING
-        self._shard = shard = context.make_shard()
-        self._load = load = ShardLoad(shard)
+        self._shard = shard = context.make_shard(self.leader_epoch)
+        self._load = load = ShardLoad(context.make_loader(shard))
         self._load_began_ms = context.step.now_ms
         self._pending = PendingBatch(context.compression)
         self._replies = []
@@ -122,7 +167,7 @@ class HostedShard:
         self._leave(HostState.CLOSED, error)
 
     @property
-    def shard(self) -> GroupCoordinatorShard | None:
+    def shard(self) -> S | None:
         """The shard if it is active, else None."""
         return self._shard if self.state is HostState.ACTIVE else None
 
@@ -134,7 +179,7 @@ class HostedShard:
 
     # --- What happens
 
-    def schedule(self, operation: Operation, done: Done) -> None:
+    def schedule(self, operation: Callable[[S, Token], Outcome], done: Done) -> None:
         """Run an operation; `done` gets the response, or the error of the log, once and perhaps much later."""
         shard = self.shard
         if shard is None:
@@ -158,30 +203,23 @@ class HostedShard:
             if shard is None:
                 return number
             now_ms = self._context.step.now_ms
-            self._context.enter(shard)
+            self._context.enter(shard, self.leader_epoch)
             action = shard.context.timers.pop_due(now_ms)
             if action is None:
                 return number
             self._run(action)
         return timers_max
 
-    def topics_changed(self, changed: Collection[str], deleted: Sequence[tuple[str, int]]) -> None:
-        """Pass changed topics and deleted (topic, partition) pairs to the shard."""
+    def run(self, action: Callable[[S], Outcome]) -> None:
+        """Run what no client has requested, when the log is read; nothing if the shard has failed."""
         shard = self.shard
-        if shard is None:
-            if self.state is HostState.LOADING:
-                self._deleted += deleted
-            return
-        if deleted:
-            self._run(lambda: shard.partitions_deleted(deleted))
-        # The first action may have dropped the shard.
-        if changed and self.shard is shard:
-            self._run(lambda: shard.topics_changed(shard.context.topics, changed))
+        if shard is not None:
+            self._run(partial(action, shard))
+        elif self.state is HostState.LOADING:
+            self._deferred.append(action)
 
-    def end_transaction(
-        self, producer: Producer, coordinator_epoch: int, done: Callable[[ErrorCode], None], *, is_commit: bool
-    ) -> None:
-        """Append the marker of a transaction, and complete its pending offsets."""
+    def append_marker(self, marker: bytes, apply: Callable[[S], None], done: Callable[[ErrorCode], None]) -> None:
+        """Append a batch of its own that ends a transaction, and apply it; `done` waits until it is committed."""
         shard = self.shard
         if shard is None:
             done(self.inactive_error)
@@ -190,14 +228,13 @@ class HostedShard:
         if error is NO_ERROR:
             error = self._flush()
         if error is NO_ERROR:
-            marker = end_marker(producer, coordinator_epoch, self._context.step.now_ms, is_commit=is_commit)
             error = self._append(marker)
         if error is not NO_ERROR:
             done(error)
             return
 
         def end() -> Outcome:
-            shard.end_transaction(producer.producer_id, is_commit=is_commit)
+            apply(shard)
             return Outcome()
 
         self._run(end)
@@ -216,14 +253,14 @@ class HostedShard:
 
     # --- Slices
 
-    def _load_slices(self, shard: GroupCoordinatorShard, load: ShardLoad) -> Slices:
-        """Read the log; then begin with its groups. Both end if the shard is closed, or loaded again."""
+    def _load_slices(self, shard: S, load: ShardLoad) -> Slices:
+        """Read the log; then begin to coordinate. Both end if the shard is closed, or loaded again."""
         while self._load is load and not load.is_done:
             self._read_piece(load)
             yield
         loaded = shard.loaded()
         while self._load is load:
-            self._context.enter(shard)
+            self._context.enter(shard, self.leader_epoch)
             try:
                 next(loaded)
             except StopIteration as end:
@@ -246,13 +283,13 @@ class HostedShard:
             self._context.replicas.disk_failed(log, error)
             self._fail(load.next_offset, str(error))
             return
-        except Exception:  # noqa: BLE001 - a fault of ours costs this partition's groups, not the node
+        except Exception:  # noqa: BLE001 - a fault of ours costs this partition, not the node
             self._fail(load.next_offset, format_exc())
             return
         if failure is not None:
             self._fail(failure.offset, failure.reason)
 
-    def _work_slices(self, shard: GroupCoordinatorShard) -> Slices:
+    def _work_slices(self, shard: S) -> Slices:
         """Go on with the shard's own work, as long as there is any."""
         slices = shard.context.slices
         while self.shard is shard and slices:
@@ -266,16 +303,16 @@ class HostedShard:
         self.state = HostState.ACTIVE
         self._load = None
         duration_ms = self._context.step.now_ms - self._load_began_ms
-        self._emit("info", "group-coordinator-loaded", {"records": load.record_count, "ms": duration_ms})
+        self._emit("info", f"{self._context.name}-loaded", {"records": load.record_count, "ms": duration_ms})
         for type_, count in sorted(load.unknown_types.items()):
             self._emit("warning", "unknown-records-skipped", {"record_type": type_, "records": count})
         self._run(lambda: outcome)
-        deleted, self._deleted = self._deleted, []
-        if deleted:
-            self.topics_changed((), deleted)
+        deferred, self._deferred = self._deferred, []
+        for action in deferred:
+            self.run(action)
 
     def _fail(self, offset: int, reason: str) -> None:
-        self._emit("error", "group-coordinator-failed", {"offset": offset, "reason": reason})
+        self._emit("error", f"{self._context.name}-failed", {"offset": offset, "reason": reason})
         self._leave(HostState.FAILED, ErrorCode.NOT_COORDINATOR)
 
     def _leave(self, state: HostState, error: ErrorCode) -> None:
@@ -297,17 +334,17 @@ class HostedShard:
     def _run(self, action: Callable[[], Outcome], token: Token | None = None) -> None:
         shard = self._shard
         assert shard is not None, "it coordinates"
-        self._context.enter(shard)
+        self._context.enter(shard, self.leader_epoch)
         try:
             self._accept(shard, action(), token)
         except Exception:  # noqa: BLE001 - as in the dispatcher: log it, answer, and drop the shard
-            self._emit("error", "group-coordinator-broke", {"traceback": format_exc()})
+            self._emit("error", f"{self._context.name}-broke", {"traceback": format_exc()})
             done = None if token is None else self._waiting.pop(token, None)
             self._lose(ErrorCode.NOT_COORDINATOR)
             if done is not None:
                 done(ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    def _accept(self, shard: GroupCoordinatorShard, outcome: Outcome, token: Token | None) -> None:
+    def _accept(self, shard: S, outcome: Outcome, token: Token | None) -> None:
         if outcome.records:
             error = self._write(shard, outcome)
             if error is not NO_ERROR:
@@ -333,9 +370,9 @@ class HostedShard:
         if group_id not in self._logged_too_large:
             self._logged_too_large.add(group_id)
             reason = f"{len(outcome.records)} records of group {group_id} are too large for the log as one batch"
-            self._emit("error", "group-coordinator-refused", {"reason": reason})
+            self._emit("error", f"{self._context.name}-refused", {"reason": reason})
 
-    def _write(self, shard: GroupCoordinatorShard, outcome: Outcome) -> ErrorCode:
+    def _write(self, shard: S, outcome: Outcome) -> ErrorCode:
         """Replay records and add them to the step's batch, all or none."""
         log = self._writable_log()
         if isinstance(log, ErrorCode):
@@ -362,7 +399,7 @@ class HostedShard:
         return NO_ERROR
 
     def _write_transactional(
-        self, shard: GroupCoordinatorShard, outcome: Outcome, log: UnifiedLog, entries: Sequence[KeyAndValue]
+        self, shard: S, outcome: Outcome, log: UnifiedLog, entries: Sequence[KeyAndValue]
     ) -> ErrorCode:
         """Append a batch of its own at once: only the log knows whether its producer may write."""
         error = self._flush()
@@ -384,7 +421,7 @@ class HostedShard:
             return NO_ERROR
         error = self._append(self._pending.build(self._context.step.now_ms))
         if error is not NO_ERROR:
-            self._emit("error", "group-coordinator-refused", {"reason": f"the log refused records: {error.name}"})
+            self._emit("error", f"{self._context.name}-refused", {"reason": f"the log refused records: {error.name}"})
             self._lose(error)
         return error
 
@@ -434,7 +471,7 @@ class HostedShard:
 
 
 def _replay(
-    shard: GroupCoordinatorShard,
+    shard: CoordinatorShard,
     records: Iterable[tuple[CoordinatorRecord, KeyAndValue]],
     first_offset: int,
     producer: Producer | None,

@@ -1,13 +1,13 @@
-"""Loads the log of a partition of `__consumer_offsets` into a shard, a piece at a time (Kafka's CoordinatorLoaderImpl).
+"""Loads the log of a coordinator's partition into a shard, a piece at a time (Kafka's CoordinatorLoaderImpl).
 
 All of the log is read, including what is not committed yet: responses that depend on that wait for the commit.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from falkirk.coordinator.loader.partition_loader import LoadFailure, PartitionLoader
+from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
 from falkirk.storage.log.read import FetchIsolation
@@ -15,19 +15,40 @@ from falkirk.storage.log.read import FetchIsolation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.storage.log.unified_log import UnifiedLog
+
+
+class ShardLoader(Protocol):
+    """Applies the batches of a log to an empty shard, in the log's order."""
+
+    @property
+    def record_count(self) -> int:
+        """The number of records and transaction markers that were applied."""
+        ...
+
+    @property
+    def unknown_types(self) -> Mapping[int, int]:
+        """The number of records that were skipped, by record type."""
+        ...
+
+    def apply_batch(self, batch: RecordBatch) -> LoadFailure | None:
+        """Apply a batch; return what ends the load. Raises RemoteProtocolError if its records do not parse."""
+        ...
+
+    def finish(self) -> LoadFailure | None:
+        """Return what ends the load after the last batch."""
+        ...
 
 
 class ShardLoad:
     """`next_offset`, `bytes_read`: the progress. `is_done`: the end of the log is reached."""
 
-    def __init__(self, shard: GroupCoordinatorShard) -> None:
+    def __init__(self, loader: ShardLoader) -> None:
         self.next_offset = 0
         self.bytes_read = 0
         self.is_done = False
-        self._loader = PartitionLoader(shard)
+        self._loader = loader
 
     @property
     def record_count(self) -> int:

@@ -1,4 +1,4 @@
-"""Batches of `__consumer_offsets` from a shard's records."""
+"""Batches of a coordinator's topic from a shard's records."""
 
 from __future__ import annotations
 
