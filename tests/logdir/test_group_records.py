@@ -10,7 +10,7 @@ from group_records import Log, member, offset_key
 from made_clusters import SEGMENT, MadeCluster, data_batches, group_batches
 from stopped_clusters import DISK, cluster_at, hashes, plan_for, texts
 
-from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.logdir.downgrade import DataWouldBeLostError, downgrade, downgrade_in_place
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.undo import undo

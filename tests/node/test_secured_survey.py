@@ -7,7 +7,7 @@ from coordinator_topics import create, transaction, write
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 from sasl_clients import PLAIN_USERS, add_scram_user, authenticate, login
 
-from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.config.security_settings import ListenerSecurity, SecuritySettings

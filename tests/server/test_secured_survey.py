@@ -15,7 +15,7 @@ from tls_files import Authority, having
 from falkirk.client.admin import AsyncAdmin
 from falkirk.client.config import ClientConfig, parse_servers
 from falkirk.client.feature_update import FeatureUpdate
-from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsRequest, MetadataRequest, ProduceRequest

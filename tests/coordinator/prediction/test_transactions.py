@@ -4,8 +4,9 @@ import struct
 
 from coordinator_logs import RELEASES, TRANSACTIONS_TOPIC, real_partitions
 
-from falkirk.coordinator.prediction.transactions import TransactionState, unfinished_transactions
+from falkirk.coordinator.prediction.transactions import unfinished_transactions
 from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.protocol import codec
 from falkirk.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
 

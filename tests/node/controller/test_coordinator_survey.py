@@ -7,8 +7,8 @@ from controllers import Broker, make_image
 from coordinator_topics import transaction
 from group_records import Log, member
 
-from falkirk.coordinator.prediction.transactions import TransactionState
 from falkirk.coordinator.records.log_entry import TransactionEnd
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.controller.features.coordinator_use import GroupInUse
 from falkirk.node.config.node_config import Listener
 from falkirk.node.connections.outbound_connections import RequestFailure

@@ -5,7 +5,7 @@ from coordinator_topics import create, transaction, write
 from group_records import Log, member
 from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.undo.undo_bundle import parse_bundle
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER

@@ -9,8 +9,9 @@ from fleet_clusters import CLUSTER_NAMES, fleet_cluster
 
 from falkirk.columnar.records import records
 from falkirk.columnar.report import ReadReport
-from falkirk.coordinator.prediction.transactions import TransactionState, unfinished_transactions
+from falkirk.coordinator.prediction.transactions import unfinished_transactions
 from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas
 from falkirk.pipeline.state.transactions import LastTransactions, transaction_state
 from falkirk.pipeline.tables.groups import TRANSACTIONS

@@ -6,12 +6,12 @@ a transaction are lost when an older release rewrites them.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
 from falkirk.coordinator.records.log_entry import LoggedRecord
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.protocol.lax_reader import ReadError
 from falkirk.versions.release import latest_release
 
@@ -22,17 +22,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.lax_reader import Fields
 
 
-class TransactionState(enum.IntEnum):
-    """The numbers of the states in records."""
-
-    EMPTY = 0
-    ONGOING = 1
-    PREPARE_COMMIT = 2
-    PREPARE_ABORT = 3
-    COMPLETE_COMMIT = 4
-    COMPLETE_ABORT = 5
-    DEAD = 6
-    PREPARE_EPOCH_FENCE = 7
+_UNFINISHED: Final = frozenset(
+    {
+        TransactionState.ONGOING,
+        TransactionState.PREPARE_COMMIT,
+        TransactionState.PREPARE_ABORT,
+        TransactionState.PREPARE_EPOCH_FENCE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +84,6 @@ def unfinished_transactions(entries: Iterable[LogEntry]) -> tuple[UnfinishedTran
     for entry in entries:
         survey.add(entry)
     return survey.unfinished()
-
-
-_UNFINISHED = {
-    TransactionState.ONGOING,
-    TransactionState.PREPARE_COMMIT,
-    TransactionState.PREPARE_ABORT,
-    TransactionState.PREPARE_EPOCH_FENCE,
-}
 
 
 def _transaction(transactional_id: str, offset: int, value: Fields) -> UnfinishedTransaction:

@@ -7,6 +7,7 @@ A shard decides on all that it has replayed, committed or not. Its driver handle
 2. Otherwise all are replayed in order, and `on_written` may add replies.
 3. No reply leaves before everything replayed by then is committed, even one without records. If the leadership is lost
    before, it becomes NOT_COORDINATOR; if time runs out, COORDINATOR_NOT_AVAILABLE.
+4. Nor are transaction markers sent before that. If the leadership is lost, the next leader sends them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.protocol.schema import WireMessage, WireStruct
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CoordinatorRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record for `__consumer_offsets`: key, value (None: a tombstone), and the value's version."""
+    """A record for a coordinator topic: key, value (None: a tombstone), and the value's version."""
 
     key: WireMessage
     value: WireMessage | None = None
@@ -61,6 +63,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     is_replayed: bool = True
     # Whose pending offsets the records are (TxnOffsetCommit): they become a batch of their own.
     producer: Producer | None = None
+    # To be sent once all that is replayed by now is committed; of the transaction coordinator alone.
+    markers: Sequence[TransactionMarkers] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.records.record_type import PARTS, GroupType, Part
+from falkirk.coordinator.runtime.kept_tags import KeptTags
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
-from falkirk.coordinator.shard.kept_tags import KeptTags
 from falkirk.coordinator.shard.orphaned_records import OrphanedRecords
 from falkirk.protocol.messages import GroupMetadataKey, GroupMetadataValue
 

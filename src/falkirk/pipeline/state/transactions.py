@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from falkirk.columnar.records import records
 from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
-from falkirk.coordinator.prediction.transactions import TransactionState
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.pipeline.readers.coordinator_segments import read_partition
 from falkirk.pipeline.readers.row_columns import NO_TIME, TIME_END, TIME_MIN
 from falkirk.pipeline.tables.groups import TRANSACTIONS
