@@ -19,15 +19,21 @@ BROKER_ID = 2
 
 
 class NetworkAsker:
-    """A controller and the broker under test."""
+    """A controller and the broker under test, with these settings of NodeConfig."""
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, **settings: Any) -> None:
         self.network = NodeNetwork(release=release)
-        self.network.add_controllers(1)
-        self.network.add(BROKER_ID, roles={BROKER}, quorum_voters={1: controller_endpoint(1)})
-        host = self.network.start(BROKER_ID)
-        self.network.run_until(lambda: host.running.broker.state is BrokerState.RUNNING)
+        self.network.add_controllers(1, **settings)
+        self._settings = settings
+        self._start(BROKER_ID)
         self._client = self._connect()
+
+    def _start(self, node_id: int) -> None:
+        voters = {1: controller_endpoint(1)}
+        if node_id not in self.network.hosts:
+            self.network.add(node_id, roles={BROKER}, quorum_voters=voters, **self._settings)
+        host = self.network.start(node_id)
+        self.network.run_until(lambda: host.running.broker.state is BrokerState.RUNNING)
 
     def _connect(self) -> Client:
         return self.network.client(BROKER_ID, BROKER_LISTENER)
@@ -50,3 +56,17 @@ class NetworkAsker:
 
     def wait(self) -> None:
         self.network.run_for(100)
+
+
+class TwoBrokersAsker(NetworkAsker):
+    """The broker under test, and one that starts when it is asked to."""
+
+    own_id, other_id = BROKER_ID, BROKER_ID + 1
+
+    def start_other(self) -> None:
+        """As TransactionAsker."""
+        self._start(self.other_id)
+
+    def kill_other(self) -> None:
+        """As TransactionAsker."""
+        self.network.kill(self.other_id)

@@ -1,21 +1,18 @@
 """One sequence of data requests for a broker of a new cluster; its responses are compared with Kafka's.
 
-Responses are decoded; values that differ from run to run are replaced by names (ids of topics and sessions, the
-current time), and fields with their defaults are left out. Where Kafka's order is arbitrary, topics and partitions are
-sorted.
+`recorded_story` has the form of the responses.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import struct
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from crc32c import crc32c
+from recorded_story import TIMESTAMP, RecordedStory, different_steps, read_steps, write_steps
 
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.compression import Compression
@@ -41,12 +38,8 @@ from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
 from falkirk.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderPartition, OffsetForLeaderTopic
 from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.record import Record
-from falkirk.versions.api_support import Listener
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from falkirk.protocol.schema import WireMessage
     from falkirk.versions.release import Release
 
 DATA = Path(__file__).parent.parent / "data" / "data_plane"
@@ -59,9 +52,6 @@ TOPICS = {
     "small": {"max.message.bytes": "200"},
     "zstd": {"compression.type": "zstd"},
 }
-NOW_FIELDS = {"log_append_time_ms"}
-# Where a broker listens.
-NODE_FIELDS = {"node_endpoints"}
 # Steps that a broker of ours answers otherwise, with the reason; all releases, or one.
 DIFFERENCES = {
     ("produce: unknown codec", None): "INVALID_RECORD says what is wrong, Kafka fails with UNKNOWN_SERVER_ERROR",
@@ -74,48 +64,21 @@ DIFFERENCES = {
         for timestamp in range(-7, -2)
     },
 }
-# Told by any order: their answers are sorted.
-UNORDERED = {0, 2, 21, 23, 34, 35}
-TIMESTAMP = 1_700_000_000_000
-
-
-class Asker(Protocol):
-    """A client of one broker."""
-
-    def ask(self, message: WireMessage, version: int) -> Any:
-        """Send a request and wait for its response; None if the connection is closed instead."""
-        ...
-
-    def tell(self, message: WireMessage, version: int) -> bool:
-        """Send a request without a response; return whether the connection stays open."""
-        ...
-
-    def wait(self) -> None:
-        """Let time pass."""
-        ...
 
 
 def golden(release: Release) -> list[dict[str, Any]]:
     """Return Kafka's recorded responses, step by step."""
-    return [json.loads(line) for line in (DATA / f"answers-{release}.jsonl").read_text().splitlines()]
+    return read_steps(DATA / f"answers-{release}.jsonl")
 
 
 def write_golden(release: Release, steps: list[dict[str, Any]]) -> None:
     """Record Kafka's responses."""
-    (DATA / f"answers-{release}.jsonl").write_text("".join(json.dumps(step) + "\n" for step in steps))
+    write_steps(DATA / f"answers-{release}.jsonl", steps)
 
 
 def unexpected(release: Release, *, ours: list[dict[str, Any]], real: list[dict[str, Any]]) -> list[Any]:
     """Return the steps with different responses, and the entries of DIFFERENCES that never occurred."""
-    assert [(step["step"], step["version"]) for step in ours] == [(step["step"], step["version"]) for step in real]
-    known = {step for step, name in DIFFERENCES if name in (None, release.name)}
-    different = [
-        (own["step"], own["version"], own["answer"], other["answer"])
-        for own, other in zip(ours, real, strict=True)
-        if own["answer"] != other["answer"]
-    ]
-    equal_after_all = known - {step for step, *_ in different}
-    return [step for step in different if step[0] not in known] + sorted(equal_after_all)
+    return different_steps(ours, real, known={step for step, name in DIFFERENCES if name in (None, release.name)})
 
 
 def batch(*values: bytes | None, key: bytes | None = None, timestamp: int = TIMESTAMP, **fields: Any) -> bytes:
@@ -124,15 +87,11 @@ def batch(*values: bytes | None, key: bytes | None = None, timestamp: int = TIME
     return build_batch(records, base_offset=0, **fields)
 
 
-class Story:
+class Story(RecordedStory):
     """Sends request after request. `steps` yields lines in the format of the golden files."""
 
-    def __init__(self, release: Release, asker: Asker) -> None:
-        self.release = release
-        self._asker = asker
-        self._ranges = release.api_ranges(Listener.BROKER)
-        self.ids: dict[str, bytes] = {}
-        self._steps: list[dict[str, Any]] = []
+    NOW_FIELDS = frozenset({"log_append_time_ms"})
+    UNORDERED = frozenset({0, 2, 21, 23, 34, 35})
 
     def steps(self) -> list[dict[str, Any]]:
         """Run the sequence; return name, version and response of each step."""
@@ -153,49 +112,8 @@ class Story:
             part()
         return self._steps
 
-    # --- Asking
-
-    def _versions(self, key: int) -> Iterator[int]:
-        served = self._ranges[key]
-        return iter(range(served.lowest, served.highest + 1))
-
-    def _step(self, name: str, message: WireMessage, version: int) -> Any:
-        answer = self._asker.ask(message, version)
-        told = "closed" if answer is None else self._plain(answer, is_sorted=message.SCHEMA.info.key in UNORDERED)
-        self._steps.append({"step": name, "version": version, "answer": told})
-        return answer
-
-    def _plain(self, value: Any, *, is_sorted: bool, name: str = "") -> Any:  # noqa: PLR0911
-        if isinstance(value, msgspec.Struct):
-            default = type(value)()
-            return {
-                each: self._plain(getattr(value, each), is_sorted=is_sorted, name=each)
-                for each in value.__struct_fields__
-                if each not in NODE_FIELDS and (getattr(value, each) or None) != (getattr(default, each) or None)
-            }
-        if name == "leader_id" and value >= 0:
-            return "the broker"
-        if isinstance(value, list):
-            plain = [self._plain(each, is_sorted=is_sorted) for each in value]
-            return sorted(plain, key=json.dumps) if is_sorted else plain
-        if isinstance(value, bytes):
-            if name == "records" and value[16] < 2:
-                return old_messages(value)
-            known = next((topic for topic, topic_id in self.ids.items() if topic_id == value), None)
-            return known or value.hex()
-        if isinstance(value, tuple):
-            return list(value)
-        if isinstance(value, str):
-            return _TIMES.sub("[then, then]", value)
-        if name == "session_id":
-            return "session"
-        if name in NOW_FIELDS and value > TIMESTAMP:
-            return "now"
-        return value
-
-    def _id(self, name: str) -> bytes:
-        """Return a topic's id; an unused one for an unknown name."""
-        return self.ids.get(name, name.encode().ljust(16, b"?")[:16])
+    def _records(self, data: bytes) -> Any:
+        return old_messages(data) if data[16] < 2 else super()._records(data)
 
     # --- The steps
 
@@ -477,8 +395,6 @@ class Story:
 
 
 COORDINATOR_LOAD_IN_PROGRESS = 14
-# What is told of times that a topic takes counts from now.
-_TIMES = re.compile(r"\[-?\d+, \d+\]")
 
 
 def follower(version: int, replica_id: int) -> dict[str, Any]:
