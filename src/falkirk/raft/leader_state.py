@@ -197,10 +197,6 @@ class Leader:
         majority = len(self.voters) // 2 + 1
         return having + 1 + majority > len(self.voters)
 
-    def has_open_offer(self) -> bool:
-        """Return whether a snapshot is offered that is not committed."""
-        return self.offered_snapshot is not None and self.offered_snapshot.offset > (self.high_watermark or 0)
-
     def successors(self) -> tuple[ReplicaKey, ...]:
         """Return the other voters, the most caught up first."""
         others = [each for each in self.voters.values() if each.key.node_id != self.own_key.node_id]

@@ -196,9 +196,13 @@ class RaftReplica:
 
         They count for the commit once they have it, and cannot lose it. It must end in the log on disk, in this epoch;
         the driver deletes it when the leadership ends or the node restarts, unless it is committed, and keeps the log
-        before it until it is. Raises NotLeaderError, and SnapshotOfferRefusedError with the reason.
+        before it until it is. Raises SnapshotOfferRefusedError with the reason.
         """
         self._replication.offer_snapshot(snapshot)
+
+    def offer_refusal(self, snapshot: OffsetAndEpoch) -> str | None:
+        """Return why `offer_snapshot` would refuse a snapshot; None if it would not."""
+        return self._replication.offer_refusal(snapshot)
 
     def resign(self, now_ms: int) -> None:
         """Stop leading, and tell the other voters, which elect a new leader. Does nothing unless the replica leads."""

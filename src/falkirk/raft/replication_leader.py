@@ -177,24 +177,33 @@ class ReplicationLeader:
         self.on_high_watermark(leader, now_ms)
         self.answer_waiting()
 
-    def offer_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Offer a snapshot to voters that are held back. See RaftReplica.offer_snapshot."""
+    def offer_refusal(self, snapshot: OffsetAndEpoch) -> str | None:
+        """Return why a snapshot cannot be offered; None if it can."""
         leader, reader = self._quorum.state, self._log.reader
         if not isinstance(leader, Leader):
-            raise NotLeaderError(f"node {self._quorum.own_key.node_id} does not lead in epoch {leader.epoch}")
+            return f"node {self._quorum.own_key.node_id} does not lead in epoch {leader.epoch}"
         if snapshot.epoch != leader.epoch or not leader.epoch_start_offset < snapshot.offset <= reader.end_offset:
-            raise SnapshotOfferRefusedError(f"{snapshot} does not end in the log of epoch {leader.epoch}")
+            return f"{snapshot} does not end in the log of epoch {leader.epoch}"
         voters_offset = self._log.history.voters_offset
         if leader.pending_change is not None or (
             voters_offset is not None and reader.lowerings and voters_offset >= reader.lowerings[0].base_offset
         ):
-            raise SnapshotOfferRefusedError("the voters change")
+            return "the voters change"
         if not leader.can_offer(snapshot):
-            raise SnapshotOfferRefusedError(
+            return (
                 f"of {len(leader.voters)} voters too few have offset {snapshot.offset - 1}: once one has fetched the "
                 "snapshot, the others could still elect a leader without it; one replica of falkirk suffices for at "
                 "most 4 voters"
             )
+        return None
+
+    def offer_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Offer a snapshot to voters that are held back. See RaftReplica.offer_snapshot."""
+        refusal = self.offer_refusal(snapshot)
+        if refusal is not None:
+            raise SnapshotOfferRefusedError(refusal)
+        leader = self._quorum.state
+        assert isinstance(leader, Leader)
         leader.offered_snapshot = snapshot
         self.answer_waiting()
 

@@ -209,7 +209,7 @@ class VoterChanges:
         if history.kraft_version >= version:
             return None
         name = f"{KRAFT_VERSION_FEATURE} to KRAFT_VERSION_{version}"
-        if not isinstance(state, Leader) or state.high_watermark is None or state.has_open_offer():
+        if not isinstance(state, Leader) or state.high_watermark is None or self._awaits_lowering(state):
             return f"Invalid upgrade of {name} because the quorum has no leader that could"
         if any(version not in node.kraft_versions or node.key.directory_id == ZERO_UUID for node in self._known()):
             return f"Invalid upgrade of {name} because not all of the voters support it"
@@ -352,11 +352,11 @@ class VoterChanges:
         if leader.pending_change is not None:
             reason = "Request timed out waiting for leader to handle previous voter change request"
             return ErrorCode.REQUEST_TIMED_OUT, reason
-        if leader.has_open_offer():
-            reason = "Request timed out waiting for voters to commit a snapshot that lowers metadata.version"
-            return ErrorCode.REQUEST_TIMED_OUT, reason
         if leader.high_watermark is None:
             reason = "Request timed out waiting for leader to establish HWM and fence previous voter changes"
+            return ErrorCode.REQUEST_TIMED_OUT, reason
+        if self._awaits_lowering(leader):
+            reason = "Request timed out waiting for voters to commit a lowering of metadata.version"
             return ErrorCode.REQUEST_TIMED_OUT, reason
         level = self._log.history.kraft_version
         if level < 1:
@@ -370,6 +370,12 @@ class VoterChanges:
             )
             return ErrorCode.REQUEST_TIMED_OUT, reason
         return None
+
+    def _awaits_lowering(self, leader: Leader) -> bool:
+        """Return whether a lowering is not committed: a snapshot may be offered behind it, which fixes the voters."""
+        lowerings = self._log.reader.lowerings
+        assert leader.high_watermark is not None
+        return bool(lowerings) and lowerings[-1].end_offset > leader.high_watermark
 
     def _awaited(self, node_id: int | None) -> PendingVoterChange | None:
         leader = self._quorum.state

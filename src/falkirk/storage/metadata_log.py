@@ -111,6 +111,8 @@ class MetadataLog:
         self._snapshots = SnapshotStore(disk, self._directory, scan.snapshots)
         self._snapshot_level: int | None = None
         self._snapshot_change = self._load_snapshot_change()
+        # Of the provisional snapshot: its voters, and its metadata.version.
+        self._provisional_content: tuple[VotersChange, int] | None = None
         self._log = SegmentLog(
             disk,
             self._directory,
@@ -277,11 +279,14 @@ class MetadataLog:
         voters: VotersRecord | None,
         last_contained_log_timestamp: int,
         clock: Callable[[], int],
+        is_provisional: bool = False,
     ) -> SnapshotCreation | None:
         """Start a snapshot of what is committed below its end; None if it exists already, or a newer one does.
 
         `values`: the image's records with their frames; `level`: their metadata.version. `clock` (ms) is read once for
         each batch. One at a time; it must be abandoned if `install_snapshot` replaces the log.
+        `is_provisional`: of what may not be committed; when it is complete it is `provisional_snapshot`, which nothing
+        but `read_snapshot` sees until `keep_provisional`. One at a time, too, beside the other.
         """
         latest = self._snapshots.latest
         if latest is not None and snapshot.offset <= latest.offset:
@@ -296,19 +301,42 @@ class MetadataLog:
             voters=voters,
         )
 
-        def complete() -> None:
-            self._snapshots.complete_own(snapshot)
-            self._snapshot_change = VotersChange(snapshot.offset, kraft_version or None, voters)
-            self._snapshot_level = level
+        change = VotersChange(snapshot.offset, kraft_version or None, voters)
 
+        def complete() -> None:
+            if is_provisional:
+                self._snapshots.provisional = snapshot
+                self._provisional_content = change, level
+            else:
+                self._snapshots.complete_own(snapshot)
+                self._snapshot_change, self._snapshot_level = change, level
+
+        store = self._snapshots
         return SnapshotCreation(
             self._disk,
-            self._snapshots.own_partial_path(snapshot),
+            store.provisional_path(snapshot) if is_provisional else store.own_partial_path(snapshot),
             values,
             writer,
             piece_bytes=self._settings.snapshot_piece_bytes,
             complete=complete,
         )
+
+    @property
+    def provisional_snapshot(self) -> OffsetAndEpoch | None:
+        """A snapshot of what may not be committed; it is gone after a restart."""
+        return self._snapshots.provisional
+
+    def keep_provisional(self) -> None:
+        """Make the provisional snapshot the newest one: all of it is committed."""
+        assert self._provisional_content is not None
+        self._snapshots.keep_provisional()
+        self._snapshot_change, self._snapshot_level = self._provisional_content
+        self._provisional_content = None
+
+    def discard_provisional(self) -> None:
+        """Remove the provisional snapshot, if there is one."""
+        self._snapshots.discard_provisional()
+        self._provisional_content = None
 
     def clean(self, now_ms: int) -> tuple[str, ...]:
         """Remove the oldest snapshots, and the segments before those kept, as retention requires; return the names.

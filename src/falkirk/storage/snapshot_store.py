@@ -1,4 +1,8 @@
-"""The snapshots of one metadata partition: the complete ones, and the one that is being fetched (KIP-630)."""
+"""The snapshots of one metadata partition: the complete ones, and the one that is being fetched (KIP-630).
+
+One may be provisional: complete, but of what may never be committed. It is still a partial file, so the next start
+removes it, falkirk's or Kafka's.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 # Kafka uses a random number, to distinguish writers of one snapshot; here there is never more than one of a kind.
 _FETCHED_ID = "0"
 _OWN_ID = "1"
+_PROVISIONAL_ID = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,8 @@ class SnapshotStore:
         self._ids = sorted(complete, key=_age)
         self._summaries: dict[OffsetAndEpoch, SnapshotSummary] = {}
         self._partial: tuple[OffsetAndEpoch, int] | None = None
+        # The provisional snapshot, once it is complete.
+        self.provisional: OffsetAndEpoch | None = None
 
     @property
     def ids(self) -> Sequence[OffsetAndEpoch]:
@@ -83,6 +90,9 @@ class SnapshotStore:
 
     def read(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
         """Return a chunk of a file; None if there is no such snapshot."""
+        if snapshot == self.provisional:
+            path = self.provisional_path(snapshot)
+            return SnapshotChunk(self._disk.read(path, position, bytes_max), self._disk.size(path))
         if snapshot not in self._ids:
             return None
         data = self._disk.read(self.path(snapshot), position, bytes_max)
@@ -96,6 +106,24 @@ class SnapshotStore:
         """Make that file the snapshot, atomically."""
         self._disk.rename(self.own_partial_path(snapshot), self.path(snapshot))
         self._add(snapshot)
+
+    def provisional_path(self, snapshot: OffsetAndEpoch) -> str:
+        """Return where a provisional snapshot is."""
+        return self._partial_path(snapshot, _PROVISIONAL_ID)
+
+    def keep_provisional(self) -> OffsetAndEpoch:
+        """Make the provisional snapshot a complete one, atomically."""
+        snapshot, self.provisional = self.provisional, None
+        assert snapshot is not None
+        self._disk.rename(self.provisional_path(snapshot), self.path(snapshot))
+        self._add(snapshot)
+        return snapshot
+
+    def discard_provisional(self) -> None:
+        """Remove the provisional snapshot, if there is one."""
+        snapshot, self.provisional = self.provisional, None
+        if snapshot is not None:
+            self._disk.remove(self.provisional_path(snapshot))
 
     def write_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
         """Append a chunk of a fetched snapshot to its partial file; position 0 starts the file anew."""

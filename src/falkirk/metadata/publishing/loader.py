@@ -80,6 +80,15 @@ class MetadataLoader:
         self.open_transaction: OpenTransaction | None = None
         self._publishers = tuple(publishers)
 
+    def fork(self) -> MetadataLoader:
+        """Return a loader that goes on from here by itself, and tells nobody."""
+        forked = MetadataLoader(image=self.image)
+        forked.loaded = self.loaded
+        transaction = self.open_transaction
+        if transaction is not None:
+            forked.open_transaction = msgspec.structs.replace(transaction, records=list(transaction.records))
+        return forked
+
     def load_snapshot(self, batches: Iterable[MetadataBatch], provenance: Provenance) -> MetadataImage:
         """Replace the image by a snapshot's and publish what differs. Raises RecordError with offset and source.
 

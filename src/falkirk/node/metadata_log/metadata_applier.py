@@ -14,7 +14,7 @@ from falkirk.node.metadata_log.release_gate import UnsupportedLevelError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.publishing.level_change import LevelObserver
@@ -80,6 +80,19 @@ class MetadataApplier:
         """Where the open metadata transaction began; None if there is none."""
         transaction = self._loader.open_transaction
         return None if transaction is None else transaction.offset
+
+    def image_before_slices(self, end_offset: int) -> Generator[None, None, MetadataImage | None]:
+        """Return the image at an offset that may not be committed; None within a transaction.
+
+        Nothing is published. Raises RecordError.
+        """
+        loader = self._loader.fork()
+        while loader.loaded.end_offset < end_offset:
+            batches = _some(self._log.batches(loader.loaded.end_offset, end_offset))
+            gated = self._gated(MetadataBatch.of(batch, self._source) for batch in batches)
+            yield from loader.load_log_slices(gated)
+            yield
+        return loader.image if loader.open_transaction is None else None
 
     def load_latest_snapshot(self) -> None:
         """Load the newest snapshot at once, if there is one. Raises RecordError and CorruptFileError."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.levels.writer import WriterOptions, write_values
 from falkirk.node.effects import Fact
+from falkirk.node.metadata_log.provisional_snapshots import ProvisionalSnapshots
 from falkirk.node.sliced_work import WorkCancelledError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
@@ -51,6 +52,7 @@ class SnapshotGenerator:
         self._applier = applier
         self._lengthen_log = lengthen_log
         self._effects = effects
+        self._provisional = ProvisionalSnapshots(step, raft, log, applier, effects=effects)
         self._last_snapshot_ms = step.now_ms
         self._cleaned_ms = step.now_ms
         # The end of the snapshot that is being written, and the work that writes it.
@@ -66,6 +68,7 @@ class SnapshotGenerator:
     def tick(self) -> None:
         """Begin a snapshot that is due, delete what need not be kept."""
         now_ms = self._step.now_ms
+        self._provisional.tick()
         self._needed_end = self._end_behind_lowering()
         if self._needed_end is not None:
             self._pass_lowering(self._needed_end)

@@ -3,6 +3,7 @@
 import pytest
 
 from falkirk.metadata.controller.features.downgrade_support import (
+    can_commit_by_snapshot,
     can_commit_lowering,
     supports_downgrade,
 )
@@ -40,3 +41,19 @@ def test_a_release_that_had_the_level_of_kip_1155_would_follow():
 )
 def test_voters_that_follow_must_be_a_majority(support, voters, can_commit):
     assert can_commit_lowering(voters, support) is can_commit
+
+
+@pytest.mark.parametrize(
+    ("support", "voters", "can_commit"),
+    [
+        ({1: False, 2: False}, {1, 2}, False),
+        ({1: True, 2: False}, {1, 2}, True),
+        ({1: True}, {1, 2, 3, 4}, True),
+        ({1: True, 6: True}, {1, 2, 3, 4, 5}, False),
+        ({1: True, 2: True}, {1, 2, 3, 4, 5}, True),
+        ({1: True, 2: True}, {1, 2, 3, 4, 5, 6}, True),
+        ({1: True, 2: True}, {1, 2, 3, 4, 5, 6, 7}, False),
+    ],
+)
+def test_those_that_follow_and_one_with_the_snapshot_must_block_every_majority(support, voters, can_commit):
+    assert can_commit_by_snapshot(voters, support) is can_commit

@@ -154,10 +154,22 @@ def test_servers_of_kafka_may_take_the_forced_snapshot_if_voters_that_follow_can
     voters = [CONTROLLER_ID, 3001, 3002]
     context = replace(CONTEXT, lowering_support={3001: True, 3002: False})
     assert ids(blockers(allowed, voters=voters, brokers=[1], records=[own, follower, kafka], context=context)) == []
-    also_kafka = registered(3001, metadata_version=(7, 33))
-    context = replace(CONTEXT, lowering_support={3001: False, 3002: False})
-    found = blockers(allowed, voters=voters, brokers=[1], records=[own, also_kafka, kafka], context=context)
-    assert ids(found) == [("controller", 3001, "cannot-lower"), ("controller", 3002, "cannot-lower")]
+
+
+@pytest.mark.parametrize(("controllers", "is_possible"), [(2, True), (3, True), (4, True), (5, False)])
+def test_one_voter_that_follows_commits_by_the_snapshot_where_it_and_another_block_every_majority(
+    controllers, is_possible
+):
+    others = range(3001, 3000 + controllers)
+    records = [registered(each, metadata_version=(7, 33)) for each in others]
+    context = replace(CONTEXT, lowering_support=dict.fromkeys(others, False))
+    voters = [CONTROLLER_ID, *others]
+    allowed = replace(LOWER, allows_forced_snapshot=True)
+    found = ids(blockers(allowed, voters=voters, brokers=[1], records=records, context=context))
+    refused = [("controller", node_id, "cannot-lower") for node_id in others]
+    assert found == ([] if is_possible else refused)
+    without_consent = ids(blockers(LOWER, voters=voters, records=records, context=context))
+    assert without_consent == refused
 
 
 @pytest.mark.parametrize("support", [{3001: False, 3002: True}, {3002: False}])

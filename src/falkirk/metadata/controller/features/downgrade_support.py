@@ -30,3 +30,12 @@ def supports_downgrade(features: Iterable[FeatureRange], *, kip_1155_level: int 
 def can_commit_lowering(voters: Collection[int], lowering_support: Mapping[int, bool]) -> bool:
     """Return whether the voters that follow are a majority: the others do not get a lowering's records."""
     return 2 * sum(lowering_support.get(voter, False) for voter in voters) > len(voters)
+
+
+def can_commit_by_snapshot(voters: Collection[int], lowering_support: Mapping[int, bool]) -> bool:
+    """Return whether the voters that follow, and one of the others that has the snapshot, block any other majority.
+
+    Then a snapshot behind the lowering commits it, which the others get in place of the record.
+    """
+    following = sum(lowering_support.get(voter, False) for voter in voters)
+    return following > 0 and following + 1 + len(voters) // 2 + 1 > len(voters)

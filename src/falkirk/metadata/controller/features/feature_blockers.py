@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.ledger.findings import Blocker, BlockerKind
 from falkirk.ledger.reported_loss import ReportedLoss
-from falkirk.metadata.controller.features.downgrade_support import can_commit_lowering, supports_downgrade
+from falkirk.metadata.controller.features.downgrade_support import (
+    can_commit_by_snapshot,
+    can_commit_lowering,
+    supports_downgrade,
+)
 from falkirk.metadata.levels.feature_rules import unsupported_clause
 from falkirk.metadata.requests.bounded_text import bounded_text
 from falkirk.versions.features import FALKIRK_DOWNGRADE, is_supported
@@ -277,19 +281,20 @@ def _unfollowing(
     """Return the servers that cannot follow a lowering of metadata.version.
 
     Servers of Kafka load the forced snapshot if the operator allows it: brokers always, standby controllers as long as
-    the voters that follow are a majority, since the others never receive the records that have to be committed.
+    the voters that follow can commit, as a majority or by the snapshot, since the others never receive the records.
     """
     if not need.lowers_metadata:
         return []
     own_support = {settings.node_id: FALKIRK_DOWNGRADE in settings.supported_features}
     support = {**context.lowering_support, **own_support}
     voters_commit = can_commit_lowering(context.voters, support)
+    takes_snapshot = voters_commit or can_commit_by_snapshot(context.voters, support)
     silent = context.voters - support.keys()
     return [
         replace(server, kind=BlockerKind.CANNOT_LOWER)
         for server in servers
         if not _follows(server, image.cluster, support, has_to_fetch=not voters_commit and server.node_id in silent)
-        and not (need.allows_forced_snapshot and not server.is_local and (server.role == BROKER or voters_commit))
+        and not (need.allows_forced_snapshot and not server.is_local and (server.role == BROKER or takes_snapshot))
     ]
 
 
