@@ -8,6 +8,8 @@ from topic_authorizers import topic_authorizer
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.replication.answers import PartitionProduced
+from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
+from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
 from falkirk.node.handlers.parts.handler_result import NoAnswer
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.compression import Compression
@@ -18,6 +20,7 @@ from falkirk.protocol.record import Record
 from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
 from falkirk.storage.log.append import AppendOrigin, RecordError
 
+UNABLE = "Unable to verify the partition has been added to the transaction. Underlying error: "
 RECORDS = [Record(offset=0, timestamp=5, key=None, value=b"v")]
 BATCH = build_batch(RECORDS, base_offset=0)
 TRANSACTIONAL = build_batch(
@@ -59,6 +62,7 @@ def test_records_reach_the_replicas_with_name_and_id_in_every_version(version):
                 "timeout_ms": 1500,
                 "origin": AppendOrigin.CLIENT,
                 "are_internal_topics_allowed": False,
+                "guards": {},
             },
         )
     ]
@@ -157,16 +161,102 @@ def test_without_acks_there_is_no_answer_and_an_error_closes_the_connection():
     assert ask_broker(view, request(("a", 0, BATCH[:8] + bytes(53)), acks=0), 9) == NoAnswer(close=True)
 
 
-def test_transactional_batches_need_the_transactional_id_and_are_refused_all_the_same():
+class FakeVerification:
+    """Records what is to be verified; `errors` by partition."""
+
+    def __init__(self, errors=None):
+        self.errors = errors or {}
+        self.asked = []
+
+    def verify(self, append):
+        self.asked.append(append)
+        keys = {key.topic_partition: key for key in append.sequences}
+        errors = {keys[partition]: error for partition, error in self.errors.items()}
+        append.done(Verdict(errors, {key: 7 for key in append.sequences if key not in errors}))
+
+
+def transactional(producer_id=1):
+    return build_batch(
+        RECORDS, base_offset=0, producer_id=producer_id, producer_epoch=3, base_sequence=4, is_transactional=True
+    )
+
+
+def messages(answer):
+    return {told.index: told.error_message for topic in answer.responses for told in topic.partition_responses}
+
+
+@pytest.mark.parametrize(
+    ("version", "operation"),
+    [
+        (10, SupportedOperation.DEFAULT_ERROR),
+        (11, SupportedOperation.GENERIC_ERROR),
+        (12, SupportedOperation.ADD_PARTITION),
+    ],
+)
+def test_transactional_batches_are_appended_with_the_guards_of_their_verification(version, operation):
+    replicas, verification = FakeReplicas(), FakeVerification()
+    view = broker_view(replicas, transaction_verification=verification)
+    batches = (("a", 0, transactional()), ("a", 1, BATCH))
+    answer = ask_broker(view, request(*batches, transactional_id="t"), version)
+    assert codes(answer) == [("a", 0, ErrorCode.NONE), ("a", 1, ErrorCode.NONE)]
+    (asked,) = verification.asked
+    key = TopicIdPartition(A, "a", 0)
+    assert (asked.transactional_id, asked.producer_id, asked.producer_epoch) == ("t", 1, 3)
+    assert (asked.sequences, asked.operation) == ({key: 4}, operation)
+    ((_, appended),) = replicas.asked
+    assert (appended["guards"], len(appended["records"])) == ({key: 7}, 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "version", "told", "message"),
+    [
+        (ErrorCode.INVALID_TXN_STATE, 11, ErrorCode.INVALID_TXN_STATE, "Partition was not added to the transaction"),
+        (ErrorCode.INVALID_PRODUCER_EPOCH, 11, ErrorCode.INVALID_PRODUCER_EPOCH, None),
+        (ErrorCode.TRANSACTION_ABORTABLE, 11, ErrorCode.TRANSACTION_ABORTABLE, None),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, 11, ErrorCode.NOT_LEADER_OR_FOLLOWER, None),
+        (
+            ErrorCode.COORDINATOR_NOT_AVAILABLE,
+            11,
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            UNABLE + "COORDINATOR_NOT_AVAILABLE",
+        ),
+        (
+            ErrorCode.CONCURRENT_TRANSACTIONS,
+            11,
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            UNABLE + "CONCURRENT_TRANSACTIONS",
+        ),
+        (ErrorCode.CONCURRENT_TRANSACTIONS, 12, ErrorCode.CONCURRENT_TRANSACTIONS, None),
+    ],
+)
+def test_what_is_not_verified_is_not_appended(error, version, told, message):
+    replicas, verification = FakeReplicas(), FakeVerification({TopicPartition("a", 0): error})
+    view = broker_view(replicas, transaction_verification=verification)
+    batches = (("a", 0, transactional()), ("a", 1, transactional()))
+    answer = ask_broker(view, request(*batches, transactional_id="t"), version)
+    assert sorted(codes(answer)) == [("a", 0, told), ("a", 1, ErrorCode.NONE)]
+    assert messages(answer) == {0: message, 1: None}
+    ((_, appended),) = replicas.asked
+    assert list(appended["records"]) == [TopicIdPartition(A, "a", 1)]
+
+
+def test_a_request_has_one_transactional_producer():
     replicas = FakeReplicas()
-    view = broker_view(replicas)
+    batches = (("a", 0, transactional(1)), ("a", 1, transactional(2)))
+    answer = ask_broker(broker_view(replicas), request(*batches, transactional_id="t"), 9)
+    assert [code for *_, code in codes(answer)] == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
+    assert replicas.asked == []
+
+
+def test_a_transactional_id_without_transactional_batches_needs_no_verification():
+    answer = ask_broker(broker_view(), request(("a", 0, BATCH), transactional_id="t"), 9)
+    assert codes(answer) == [("a", 0, ErrorCode.NONE)]
+
+
+def test_transactional_batches_need_the_transactional_id():
     batches = (("a", 0, TRANSACTIONAL), ("a", 1, BATCH))
-    answer = ask_broker(view, request(*batches, transactional_id="t"), 9)
-    assert sorted(codes(answer)) == [("a", 0, ErrorCode.INVALID_TXN_STATE), ("a", 1, ErrorCode.NONE)]
-    messages = {told.index: told.error_message for topic in answer.responses for told in topic.partition_responses}
-    assert messages == {0: "Partition was not added to the transaction", 1: None}
     for asked, authorizer in (
-        (request(*batches), view.authorizer),
+        (request(*batches), broker_view().authorizer),
         (request(*batches, transactional_id="t"), topic_authorizer({"a": (AclOperation.WRITE,)})),
     ):
         answer = ask_broker(broker_view(authorizer=authorizer), asked, 9)

@@ -9,15 +9,16 @@ from falkirk.storage.errors import InconsistentTopicIdError
 from falkirk.storage.leader_epochs import EpochEntry, parse_leader_epochs
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError
 from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError, TimestampOffset
+from falkirk.storage.log.verification import UNVERIFIED, VERIFICATION_OFF
 from falkirk.storage.memory_disk import MemoryDisk, MemoryLogFile
 
 DAY = 24 * 3600 * 1000
 
 
-def refusal(log, batch, *, epoch=0, origin=AppendOrigin.CLIENT):
+def refusal(log, batch, *, epoch=0, origin=AppendOrigin.CLIENT, **checks):
     before = (log.log_end_offset, contents(log), log.active_producers())
     with pytest.raises(AppendRefusedError) as caught:
-        log.append_as_leader(batch, epoch, NOW, origin=origin)
+        log.append_as_leader(batch, epoch, NOW, origin=origin, **checks)
     assert (log.log_end_offset, contents(log), log.active_producers()) == before
     return caught.value.error_code
 
@@ -201,6 +202,124 @@ def test_a_client_may_go_on_with_an_open_transaction_but_not_begin_one_here():
     assert log.append_as_leader(going_on, 0, NOW, origin=AppendOrigin.CLIENT).first_offset == 3
     assert refusal(log, produced(producer=(1, 0, 2))) is ErrorCode.INVALID_TXN_STATE
     assert refusal(log, produced(producer=(9, 0, 0), is_transactional=True)) is ErrorCode.INVALID_TXN_STATE
+
+
+def begun(log, producer, *, now_ms=NOW, adds_partitions=False):
+    return log.begin_verification(*producer, now_ms, adds_partitions=adds_partitions)
+
+
+def first_of(producer):
+    return produced(producer=producer, is_transactional=True)
+
+
+def test_a_verified_transaction_begins_once_and_goes_on_without_a_guard():
+    log = opened()
+    guard = begun(log, (9, 0, 0))
+    assert guard != UNVERIFIED
+    assert refusal(log, first_of((9, 0, 0)), guard=guard + 1) is ErrorCode.INVALID_TXN_STATE
+    append_transactional(log, (9, 0, 0), guard=guard)
+    assert begun(log, (9, 0, 1)) == UNVERIFIED
+    append_transactional(log, (9, 0, 1))
+
+
+def test_a_marker_makes_a_guard_worthless():
+    log = opened()
+    guard = begun(log, (9, 0, 0))
+    end(log, (9, 0))
+    assert refusal(log, first_of((9, 0, 0)), guard=guard) is ErrorCode.INVALID_TXN_STATE
+    # Nor does that of the verification before it fit a new one.
+    assert begun(log, (9, 0, 0)) != guard
+    assert refusal(log, first_of((9, 0, 0)), guard=guard) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_truncation_makes_a_guard_worthless():
+    log = opened()
+    produce(log, b"a")
+    guard = begun(log, (9, 0, 0))
+    log.truncate_to(0)
+    assert begun(log, (9, 0, 0)) != guard
+
+
+def test_a_verification_that_nobody_comes_back_to_expires():
+    log = opened()
+    guard = begun(log, (9, 0, 0))
+    log.remove_expired_producers(NOW + DAY - 1)
+    assert begun(log, (9, 0, 0)) == guard
+    log.remove_expired_producers(NOW + DAY)
+    assert begun(log, (9, 0, 0)) != guard
+
+
+def test_without_verification_any_transaction_may_begin():
+    log = opened()
+    append_transactional(log, (9, 0, 3), guard=VERIFICATION_OFF)
+    assert log.first_unstable_offset == 0
+
+
+def test_a_later_batch_does_not_get_before_the_first_that_asked():
+    log = opened()
+    guard = begun(log, (9, 0, 2))
+    assert begun(log, (9, 0, 5)) == guard
+    assert refusal(log, first_of((9, 0, 5)), guard=guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert begun(log, (9, 0, 1)) == guard
+    assert refusal(log, first_of((9, 0, 2)), guard=guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    append_transactional(log, (9, 0, 1), guard=guard)
+
+
+def test_another_epoch_has_sequences_of_its_own():
+    log = opened()
+    begun(log, (9, 0, 0))
+    guard = begun(log, (9, 1, 4))
+    append_transactional(log, (9, 1, 4), guard=guard)
+
+
+def test_where_every_transaction_has_its_own_epoch_the_first_sequence_is_0():
+    log = opened()
+    guard = begun(log, (9, 0, 3), adds_partitions=True)
+    assert refusal(log, first_of((9, 0, 3)), guard=guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    append_transactional(log, (9, 0, 0), guard=guard)
+
+
+def test_an_open_transaction_is_that_of_its_epoch():
+    log = opened()
+    append_transactional(log, (9, 3, 0), guard=begun(log, (9, 3, 0)))
+    with pytest.raises(AppendRefusedError) as fenced:
+        begun(log, (9, 2, 1))
+    assert fenced.value.error_code is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert begun(log, (9, 4, 0)) != UNVERIFIED
+    assert refusal(log, first_of((9, 4, 0))) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_markers_of_transaction_version_2_have_a_higher_epoch_or_were_sent_before():
+    log = opened()
+    append_transactional(log, (9, 3, 0), guard=VERIFICATION_OFF)
+    same = marker(0, 0, (9, 3), is_commit=True)
+    coordinator = {"origin": AppendOrigin.COORDINATOR, "transaction_version": 2}
+    assert refusal(log, same, **coordinator) is ErrorCode.INVALID_PRODUCER_EPOCH
+    end(log, (9, 4), transaction_version=2)
+    assert log.first_unstable_offset == 0  # until the marker is replicated
+    log.update_high_watermark(log.log_end_offset)
+    assert log.first_unstable_offset is None
+    end(log, (9, 4), transaction_version=2)
+    older = marker(0, 0, (9, 3), is_commit=True)
+    assert refusal(log, older, **coordinator) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_the_last_epoch_there_is_ends_its_own_transaction():
+    log = opened()
+    append_transactional(log, (9, 32767, 0), guard=VERIFICATION_OFF)
+    end(log, (9, 32767), transaction_version=2)
+    log.update_high_watermark(log.log_end_offset)
+    assert log.first_unstable_offset is None
+
+
+def append_transactional(log, producer, *, guard=UNVERIFIED):
+    return log.append_as_leader(first_of(producer), 0, NOW, origin=AppendOrigin.CLIENT, guard=guard)
+
+
+def end(log, producer, *, transaction_version=0):
+    batch = marker(0, 0, producer, is_commit=True)
+    version = {"transaction_version": transaction_version}
+    return log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR, **version)
 
 
 def test_markers_of_an_old_producer_or_coordinator_are_refused():

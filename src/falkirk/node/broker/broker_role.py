@@ -24,6 +24,7 @@ from falkirk.node.broker.replication.loading_facts import loading_facts
 from falkirk.node.broker.replication.open_logs import open_logs
 from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.broker.replication.replica_manager import ReplicaManager
+from falkirk.node.broker.transaction_verification.transaction_verification import TransactionVerification
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.effects import Fact
 from falkirk.node.errors import FatalError
@@ -107,6 +108,7 @@ class BrokerRole:
         )
         self.replicas = ReplicaManager(ReplicationContext(step, effects), outbound, self._log_dirs, open_channel)
         self.groups = GroupCoordinator(step, self.replicas, effects)
+        self._verification = TransactionVerification(self.replicas, outbound)
         slots = _setting(config, "max.incremental.fetch.session.cache.slots")
         self.services = BrokerServices(
             replicas=self.replicas,
@@ -115,6 +117,7 @@ class BrokerRole:
             producer_ids=ProducerIds(
                 step, open_channel("producer-ids"), broker_epoch=lambda: self.broker_epoch, effects=effects
             ),
+            transaction_verification=self._verification,
             topic_creation=AutoTopicCreation(step, self._channel, effects),
             fetch_bytes_max=_setting(config, "fetch.max.bytes"),
         )
@@ -137,6 +140,7 @@ class BrokerRole:
         self.replicas.context.broker_epoch = self.broker_epoch
         self.replicas.tick()
         self.groups.tick()
+        self._verification.tick()
         self.complete()
         self._channel.keep_open()
         if self._channel.ranges is not self._controller_ranges:
@@ -164,6 +168,7 @@ class BrokerRole:
             self.forwarding.next_wakeup_ms,
             self.replicas.next_wakeup_ms,
             self.groups.next_wakeup_ms,
+            self._verification.next_wakeup_ms,
         )
         return min((time for time in times if time is not None), default=None)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
     from falkirk.node.broker.producer_ids import ProducerIds
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
+    from falkirk.node.broker.transaction_verification.transaction_verification import TransactionVerification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,5 +22,6 @@ class BrokerServices:
     groups: GroupCoordinator
     fetch_sessions: FetchSessions
     producer_ids: ProducerIds
+    transaction_verification: TransactionVerification
     topic_creation: AutoTopicCreation
     fetch_bytes_max: int

@@ -4,18 +4,25 @@ Behaviour: needs WRITE on each topic, else TOPIC_AUTHORIZATION_FAILED for it; fo
 transactional id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all. UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID; one
 batch of magic 2 for each partition, else INVALID_RECORD; INVALID_REQUIRED_ACKS unless acks is -1, 0 or 1. With acks 0
 there is no response, and an error closes the connection. Unreadable bytes fail the whole request with CORRUPT_MESSAGE.
-Differs from Kafka: no transaction is ever begun here, so transactional batches are refused with INVALID_TXN_STATE.
+The first batch of a transaction is appended once its coordinator has said that the partition takes part, else
+INVALID_TXN_STATE, INVALID_PRODUCER_EPOCH, TRANSACTION_ABORTABLE, or NOT_ENOUGH_REPLICAS while there is no answer;
+INVALID_PRODUCER_ID_MAPPING for batches of several transactional producers.
 Version notes: v0-2 accept message sets of magic 0 and 1; v1 adds the throttle time, v2 the append time, v3
 transactions, v5 the log start, v7 zstd (before it UNSUPPORTED_COMPRESSION_TYPE), v8 errors of single records, v10 the
-current leader; v13 names topics by id.
+current leader, v11 TRANSACTION_ABORTABLE; in v12 the broker adds the partition to the transaction; v13 names topics by
+id.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.replication.answers import PartitionProduced
+from falkirk.node.broker.replication.replica_manager import NO_GUARDS
+from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
+from falkirk.node.broker.transaction_verification.transaction_verification import TransactionalAppend
 from falkirk.node.connections.client_quotas import PRODUCER_BYTE_RATE
 from falkirk.node.handlers.parts.handler_result import AnswerLater, NoAnswer
 from falkirk.node.handlers.parts.partition_leaders import current_leader, leader_node
@@ -24,6 +31,7 @@ from falkirk.node.handlers.parts.produced_records import (
     batch_error,
     batch_heads,
     has_transactional,
+    transactional_producer,
 )
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
     from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.node.handlers.parts.partition_leaders import LeaderNode
     from falkirk.node.handlers.parts.produced_records import BatchHead
@@ -62,6 +71,16 @@ _REQUIRED_ACKS: Final = (-1, 0, 1)
 _WRITE: Final = AclOperation.WRITE
 _TOPIC: Final = ResourceType.TOPIC
 _CLIENT: Final = AppendOrigin.CLIENT
+_ABORTABLE_SINCE: Final = 11
+_ADDS_PARTITIONS_SINCE: Final = 12
+_NO_COORDINATOR: Final = frozenset(
+    {
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
 _NO_TRANSACTION: Final = "Partition was not added to the transaction"
 
 
@@ -77,7 +96,78 @@ def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -
     if not _may_write_transactions(view, context, request, heads):
         return _refuse(context, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     records, refused = _sort_out(view, context, request.acks, heads)
-    return AnswerLater(lambda answer: _append(view, context, request, answer, records=records, refused=refused))
+    return _append_all(view, context, request, records, refused)
+
+
+def _append_all(
+    view: BrokerView,
+    context: RequestContext,
+    request: ProduceRequest,
+    records: Mapping[TopicIdPartition, bytes],
+    refused: Mapping[TopicIdPartition, PartitionProduced],
+) -> WireMessage | AnswerLater | NoAnswer:
+    """Append what was accepted, and verify before that what is transactional."""
+    if request.transactional_id is None:
+        return AnswerLater(partial(_append, view, context, request, records=records, refused=refused, guards=NO_GUARDS))
+    found = {key: transactional_producer(data) for key, data in records.items()}
+    batches = {key: batch for key, batch in found.items() if batch is not None}
+    producers = {producer for producer, _ in batches.values()}
+    if len(producers) > 1:
+        reason = "Transactional records contained more than one producer ID"
+        return _refuse(context, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, reason)
+    if not producers:
+        return AnswerLater(partial(_append, view, context, request, records=records, refused=refused, guards=NO_GUARDS))
+    producer = producers.pop()
+    operation = _supported_operation(context.api_version)
+    transactional_id = request.transactional_id
+
+    def start(answer: Answer) -> None:
+        def verified(verdict: Verdict) -> None:
+            accepted = {key: data for key, data in records.items() if key not in verdict.errors}
+            errors = {key: _not_verified(error, operation) for key, error in verdict.errors.items()}
+            _append(
+                view,
+                context,
+                request,
+                answer,
+                records=accepted,
+                refused={**refused, **errors},
+                guards=verdict.guards,
+            )
+
+        view.broker.transaction_verification.verify(
+            TransactionalAppend(
+                transactional_id=transactional_id,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                sequences={key: sequence for key, (_, sequence) in batches.items()},
+                operation=operation,
+                done=verified,
+            )
+        )
+
+    return AnswerLater(start)
+
+
+def _supported_operation(version: int) -> SupportedOperation:
+    if version >= _ADDS_PARTITIONS_SINCE:
+        return SupportedOperation.ADD_PARTITION
+    return SupportedOperation.GENERIC_ERROR if version >= _ABORTABLE_SINCE else SupportedOperation.DEFAULT_ERROR
+
+
+def _not_verified(error: ErrorCode, operation: SupportedOperation) -> PartitionProduced:
+    """Return the result of a partition that was not verified.
+
+    Older clients know not all retriable errors of coordinators: NOT_ENOUGH_REPLICAS has them try again at the same
+    leader.
+    """
+    if error is ErrorCode.INVALID_TXN_STATE:
+        return PartitionProduced(error_code=error, error_message=_NO_TRANSACTION)
+    is_busy = error is ErrorCode.CONCURRENT_TRANSACTIONS and operation is not SupportedOperation.ADD_PARTITION
+    if is_busy or error in _NO_COORDINATOR:
+        reason = f"Unable to verify the partition has been added to the transaction. Underlying error: {error.name}"
+        return PartitionProduced(error_code=ErrorCode.NOT_ENOUGH_REPLICAS, error_message=reason)
+    return PartitionProduced(error_code=error)
 
 
 def _refuse(
@@ -116,8 +206,7 @@ def _sort_out(
             if partition_error is NO_ERROR and heads:
                 records[key] = partition.records or b""
             else:
-                message = _NO_TRANSACTION if partition_error is ErrorCode.INVALID_TXN_STATE else None
-                refused[key] = PartitionProduced(error_code=partition_error, error_message=message)
+                refused[key] = PartitionProduced(error_code=partition_error)
     return records, refused
 
 
@@ -146,8 +235,6 @@ def _partition_error(
     error = batch_error(heads, context.api_version)
     if error is not NO_ERROR:
         return error
-    if has_transactional(heads):
-        return ErrorCode.INVALID_TXN_STATE
     return NO_ERROR if acks in _REQUIRED_ACKS else ErrorCode.INVALID_REQUIRED_ACKS
 
 
@@ -159,6 +246,7 @@ def _append(
     *,
     records: Mapping[TopicIdPartition, bytes],
     refused: Mapping[TopicIdPartition, PartitionProduced],
+    guards: Mapping[TopicIdPartition, int],
 ) -> None:
     def done(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
         results = {**produced, **refused} if refused else produced
@@ -181,6 +269,7 @@ def _append(
         timeout_ms=request.timeout_ms,
         origin=_CLIENT,
         are_internal_topics_allowed=context.client_id == ADMIN_CLIENT_ID,
+        guards=guards,
         done=done,
     )
 

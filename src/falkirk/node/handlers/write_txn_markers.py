@@ -106,6 +106,7 @@ def _write(
         timeout_ms=timeout_ms,
         origin=AppendOrigin.COORDINATOR,
         are_internal_topics_allowed=True,
+        transaction_version=marker.transaction_version,
         done=appended,
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
+from falkirk.storage.log.verification import VERIFICATION_OFF
 from falkirk.storage.producer_state import (
     NONE,
     CompletedTransaction,
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.protocol.record_batch import RecordBatch
+    from falkirk.storage.log.verification import Verification
 
 RECENT_BATCHES: Final = 5
 """A producer may have this many batches in flight, whose duplicates are recognized."""
 _SEQUENCE_MAX: Final = (1 << 31) - 1
+_EPOCH_MAX: Final = (1 << 15) - 1
+# The transaction.version at which every transaction has an epoch of its own (KIP-890, part 2).
+_EPOCH_BUMP_SINCE: Final = 2
 
 
 class RecentBatch(NamedTuple):
@@ -64,26 +69,60 @@ class LogProducers:
             return unreplicated if first is None else min(first, unreplicated)
         return first
 
-    def check(self, batch: RecordBatch, origin: AppendOrigin) -> RecentBatch | None:
+    def is_open(self, producer_id: int, epoch: int) -> bool:
+        """Return whether a producer of this epoch has a transaction open here."""
+        entry = self.states.entries.get(producer_id)
+        if entry is None or entry.producer_epoch != epoch:
+            return False
+        return entry.current_transaction_first_offset != NONE
+
+    def epoch_of(self, producer_id: int) -> int:
+        """Return the latest epoch of a producer in the log; -1 if it has none."""
+        entry = self.states.entries.get(producer_id)
+        return NONE if entry is None else entry.producer_epoch
+
+    def check(
+        self,
+        batch: RecordBatch,
+        origin: AppendOrigin,
+        *,
+        verification: Verification | None,
+        guard: int,
+        transaction_version: int,
+    ) -> RecentBatch | None:
         """Check whether a producer's batch may be appended; return the batch that it duplicates.
+
+        `verification` of the producer is under way; `guard`: that of the request. `transaction_version`: that of the
+        coordinator which sent a marker.
 
         Raises AppendRefusedError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE,
         TRANSACTION_COORDINATOR_FENCED. `batch` needs its final offsets only for the messages.
         """
         entry = self.states.entries.get(batch.producer_id)
-        if origin is AppendOrigin.CLIENT and entry is not None:
+        is_clients = origin is AppendOrigin.CLIENT
+        if is_clients and entry is not None:
             duplicate = self._duplicate(batch, entry)
             if duplicate is not None:
                 return duplicate
+        if batch.is_control:
+            _check_marker_epoch(batch, entry, transaction_version)
+            _check_coordinator_epoch(batch, entry)
+            return None
         if entry is not None and batch.producer_epoch < entry.producer_epoch:
             reason = f"{_named(batch)} has epoch {batch.producer_epoch}, {entry.producer_epoch} was seen already"
             raise AppendRefusedError(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
-        if batch.is_control:
-            _check_coordinator_epoch(batch, entry)
-            return None
-        if origin is AppendOrigin.CLIENT and entry is not None:
-            _check_sequence(batch, entry)
-        self._check_transaction(batch, entry, origin)
+        if is_clients and batch.is_transactional and guard != VERIFICATION_OFF:
+            is_verified = verification is not None and verification.guard == guard
+            if not is_verified and not self.is_open(batch.producer_id, batch.producer_epoch):
+                reason = f"{_named(batch)} is not part of a transaction that is open here"
+                raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
+        if is_clients:
+            _check_verified_sequence(batch, entry, verification)
+            if entry is not None:
+                _check_sequence(batch, entry)
+        if entry is not None and entry.current_transaction_first_offset != NONE and not batch.is_transactional:
+            reason = f"{_named(batch)} is not transactional, and the producer has a transaction open"
+            raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
         return None
 
     def append(self, batch: RecordBatch) -> CompletedTransaction | None:
@@ -133,17 +172,6 @@ class LogProducers:
                 return recent
         return None
 
-    def _check_transaction(self, batch: RecordBatch, entry: ProducerEntry | None, origin: AppendOrigin) -> None:
-        is_open = entry is not None and entry.current_transaction_first_offset != NONE
-        if is_open and not batch.is_transactional:
-            reason = f"{_named(batch)} is not transactional, and the producer has a transaction open"
-            raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
-        # The first batch of a transaction must be verified with its coordinator (KIP-890), which is not built yet: a
-        # transaction that the coordinator does not know would stay open for ever.
-        if not is_open and batch.is_transactional and origin is AppendOrigin.CLIENT:
-            reason = f"{_named(batch)} is not part of a transaction that is open here"
-            raise AppendRefusedError(ErrorCode.INVALID_TXN_STATE, reason)
-
 
 def is_expired(entry: ProducerEntry, now_ms: int, expiration_ms: int) -> bool:
     """Return whether a producer has been idle for that long, and has no open transaction."""
@@ -159,6 +187,36 @@ def _last_batch(entry: ProducerEntry) -> RecentBatch:
         entry.last_offset,
         entry.timestamp,
     )
+
+
+def _check_marker_epoch(batch: RecordBatch, entry: ProducerEntry | None, transaction_version: int) -> None:
+    """Check a marker's epoch: not below the producer's, and at transaction.version 2 above it.
+
+    There the coordinator raises the epoch with each marker; only a marker that is sent again has the same.
+    """
+    if entry is None or batch.producer_epoch > entry.producer_epoch:
+        return
+    if batch.producer_epoch == entry.producer_epoch:
+        is_open = entry.current_transaction_first_offset != NONE
+        if transaction_version < _EPOCH_BUMP_SINCE or not is_open or batch.producer_epoch == _EPOCH_MAX:
+            return
+    reason = f"{_named(batch)} is a marker of epoch {batch.producer_epoch}, {entry.producer_epoch} was seen already"
+    raise AppendRefusedError(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+
+
+def _check_verified_sequence(
+    batch: RecordBatch, entry: ProducerEntry | None, verification: Verification | None
+) -> None:
+    """Keep a batch back that came in behind one which is not appended yet."""
+    if verification is None:
+        return
+    sequence, expected = batch.base_sequence, verification.lowest_sequence
+    if verification.adds_partitions and (entry is None or entry.last_offset == NONE):
+        # Each transaction has an epoch of its own, which begins with 0.
+        expected = 0
+    if sequence > expected:
+        reason = f"{_named(batch)} has sequence number {sequence}, {expected} was not appended yet"
+        raise AppendRefusedError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
 
 
 def _check_sequence(batch: RecordBatch, entry: ProducerEntry) -> None:

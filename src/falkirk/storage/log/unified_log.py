@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.storage.log.append import AppendOrigin, CorruptRecordsError, LogAppendInfo
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
 from falkirk.storage.log.local_log import LocalLog
 from falkirk.storage.log.log_loader import rebuild_producers
 from falkirk.storage.log.offset_reader import OffsetReader
@@ -13,6 +14,7 @@ from falkirk.storage.log.record_validator import validate_produced
 from falkirk.storage.log.replicated_batches import read_replicated
 from falkirk.storage.log.retention import expired_segments
 from falkirk.storage.log.timestamp_search import offset_for_timestamp, offset_of_max_timestamp, segment_starts
+from falkirk.storage.log.verification import UNVERIFIED, Verifications
 from falkirk.storage.transaction_index import aborted_transaction
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ class UnifiedLog:
         self._reader = OffsetReader(loaded.segments)
         self._epochs = epochs
         self._producers = loaded.producers
+        self._verifications = Verifications()
         self._producer_id_expiration_ms = producer_id_expiration_ms
         self.on_truncated: Callable[[UnifiedLog], None] = _ignore
         """Told when the end was cut off, before anything is appended there: checkpoints may speak of it."""
@@ -115,11 +118,37 @@ class UnifiedLog:
         first = self.first_unstable_offset
         return self.high_watermark if first is None else min(first, self.high_watermark)
 
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, adds_partitions: bool
+    ) -> int:
+        """Return the guard with which a transaction's first records are appended once its coordinator knows of it.
+
+        UNVERIFIED if the transaction is open here. `adds_partitions`: the coordinator is asked to add the partition,
+        not only whether it was added.
+
+        Raises AppendRefusedError (INVALID_PRODUCER_EPOCH) for a producer that is fenced here.
+        """
+        latest = self._producers.epoch_of(producer_id)
+        if epoch < latest:
+            reason = f"producer {producer_id} has epoch {epoch}, {latest} was seen already"
+            raise AppendRefusedError(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+        if self._producers.is_open(producer_id, epoch):
+            return UNVERIFIED
+        return self._verifications.begin(producer_id, epoch, sequence, now_ms, adds_partitions=adds_partitions)
+
     def append_as_leader(
-        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, *, origin: AppendOrigin
+        self,
+        records: bytes | memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin,
+        guard: int = UNVERIFIED,
+        transaction_version: int = 0,
     ) -> LogAppendInfo:
         """Check, number and append produced records: one batch of magic 2 from clients, as Kafka requires.
 
+        `guard`: from `begin_verification`. `transaction_version`: of the coordinator that sent a marker.
         Raises AppendRefusedError with Kafka's error code; nothing was written then.
         """
         self._local.now_ms = now_ms
@@ -136,7 +165,13 @@ class UnifiedLog:
         batches = validated.batches
         for batch in batches:
             if batch.producer_id >= 0:
-                duplicate = self._producers.check(batch, origin)
+                duplicate = self._producers.check(
+                    batch,
+                    origin,
+                    verification=self._verifications.of(batch.producer_id),
+                    guard=guard,
+                    transaction_version=transaction_version,
+                )
                 if duplicate is not None:
                     return self._duplicate_info(duplicate)
         if leader_epoch != self._epochs.cache.latest_epoch:
@@ -343,6 +378,7 @@ class UnifiedLog:
     def remove_expired_producers(self, now_ms: int) -> None:
         """Remove producers that have been idle for producer.id.expiration.ms."""
         self._producers.remove_expired(now_ms, self._producer_id_expiration_ms)
+        self._verifications.remove_expired(now_ms, self._producer_id_expiration_ms)
 
     def create_cleaned_segment(self, base_offset: int) -> DataSegment:
         """Start a segment that will replace others: append to it, add aborted transactions, then `replace_segments`.
@@ -392,6 +428,8 @@ class UnifiedLog:
         for batch in batches:
             if batch.producer_id >= 0:
                 completed = producers.append(batch)
+                if batch.is_transactional:
+                    self._verifications.end(batch.producer_id)
                 if completed is not None and completed.is_aborted:
                     segment.add_aborted(aborted_transaction(completed))
                     self._local.has_new_names = True
@@ -417,6 +455,7 @@ class UnifiedLog:
 
     def _end_at(self, offset: int) -> None:
         self._reader.forget_ends()
+        self._verifications.clear()
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)

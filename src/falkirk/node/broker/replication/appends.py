@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,6 +11,7 @@ from falkirk.node.broker.replication.partition_requests import PartitionRequests
 from falkirk.node.broker.replication.produce_wait import ProduceWait
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendRefusedError
+from falkirk.storage.log.verification import UNVERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +25,14 @@ ALL_IN_SYNC: Final = -1
 _PLAIN_REFUSALS: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
 
 
+class _AppendChecks(NamedTuple):
+    """How the log of one partition is to check the records, as in `UnifiedLog.append_as_leader`."""
+
+    origin: AppendOrigin
+    guard: int
+    transaction_version: int
+
+
 class Appends(PartitionRequests):
     """Appends of produce requests and of the group coordinator."""
 
@@ -35,6 +44,8 @@ class Appends(PartitionRequests):
         timeout_ms: int,
         origin: AppendOrigin,
         are_internal_topics_allowed: bool,
+        guards: Mapping[TopicIdPartition, int],
+        transaction_version: int,
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
     ) -> None:
         """Append; `done` is called now, or when the records are replicated."""
@@ -49,7 +60,8 @@ class Appends(PartitionRequests):
                 )
                 continue
             partition = key.topic_partition
-            produced[key], end_offset = self._append_to(key, partition, batches, required_acks, origin)
+            checks = _AppendChecks(origin, guards.get(key, UNVERIFIED), transaction_version)
+            produced[key], end_offset = self._append_to(key, partition, batches, required_acks, checks)
             if end_offset >= 0 and required_acks == ALL_IN_SYNC:
                 waiting.append((key, partition, end_offset))
         if waiting:
@@ -112,7 +124,7 @@ class Appends(PartitionRequests):
         topic_partition: TopicPartition,
         records: bytes | memoryview,
         required_acks: int,
-        origin: AppendOrigin,
+        checks: _AppendChecks,
     ) -> tuple[PartitionProduced, int]:
         """Return the result, and the end offset of the records; -1: nothing was appended."""
         partition = self._writable(key, topic_partition, required_acks)
@@ -121,7 +133,14 @@ class Appends(PartitionRequests):
         log = partition.leader_log
         assert log is not None, "only a leader is writable"
         try:
-            info = log.append_as_leader(records, partition.leader_epoch, self._context.now_ms, origin=origin)
+            info = log.append_as_leader(
+                records,
+                partition.leader_epoch,
+                self._context.now_ms,
+                origin=checks.origin,
+                guard=checks.guard,
+                transaction_version=checks.transaction_version,
+            )
         except AppendRefusedError as refused:
             return _refused(refused, log.log_start_offset), -1
         except OSError as error_of_disk:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 SHRINKS_AT_ONCE: Final = 1_000
 """How many partitions are looked at for lagging followers in one step: some milliseconds."""
+NO_GUARDS: Final[Mapping[TopicIdPartition, int]] = {}
 
 __all__ = ("PartitionProduced", "RecordsDeleted", "ReplicaManager")
 
@@ -192,14 +193,21 @@ class ReplicaManager:
         origin: AppendOrigin,
         are_internal_topics_allowed: bool,
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
+        guards: Mapping[TopicIdPartition, int] = NO_GUARDS,
+        transaction_version: int = 0,
     ) -> None:
-        """Append as the leader; with `required_acks` -1 `done` waits for the high watermark, or `timeout_ms`."""
+        """Append as the leader; with `required_acks` -1 `done` waits for the high watermark, or `timeout_ms`.
+
+        `guards`, `transaction_version`: as in UnifiedLog; without a guard a transaction must be open already.
+        """
         self._appends.append(
             records,
             required_acks=required_acks,
             timeout_ms=timeout_ms,
             origin=origin,
             are_internal_topics_allowed=are_internal_topics_allowed,
+            guards=guards,
+            transaction_version=transaction_version,
             done=done,
         )
 

@@ -21,6 +21,8 @@ _LENGTH_MIN: Final = 14
 _LENGTH_AND_MAGIC: Final = struct.Struct(">8xi4xb")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _ATTRIBUTES_AT: Final = 21
+_PRODUCER: Final = struct.Struct(">qhi")
+_PRODUCER_AT: Final = 43
 _ONE_BATCH_SINCE: Final = 3
 _ZSTD_SINCE: Final = 7
 
@@ -30,6 +32,13 @@ class BatchHead(NamedTuple):
 
     magic: int
     attributes: int
+
+
+class TransactionalProducer(NamedTuple):
+    """The producer of a transactional batch."""
+
+    producer_id: int
+    producer_epoch: int
 
 
 UNREADABLE: Final = BatchHead(-1, 0)
@@ -71,6 +80,20 @@ def has_transactional(heads: Sequence[BatchHead]) -> bool:
         if head.attributes & TRANSACTIONAL_BIT:
             return True
     return False
+
+
+def transactional_producer(records: bytes | memoryview) -> tuple[TransactionalProducer, int] | None:
+    """Return the producer of a transactional batch, and its first sequence number; None for any other batch.
+
+    `records` have been accepted: one batch of magic 2, or batches of formats without transactions.
+    """
+    if records[MAGIC_AT] != MAGIC or len(records) < _PRODUCER_AT + _PRODUCER.size:
+        return None
+    (attributes,) = _ATTRIBUTES.unpack_from(records, _ATTRIBUTES_AT)
+    producer_id, producer_epoch, sequence = _PRODUCER.unpack_from(records, _PRODUCER_AT)
+    if not attributes & TRANSACTIONAL_BIT or producer_id < 0:
+        return None
+    return TransactionalProducer(producer_id, producer_epoch), sequence
 
 
 def batch_error(heads: Sequence[BatchHead], version: int) -> ErrorCode:

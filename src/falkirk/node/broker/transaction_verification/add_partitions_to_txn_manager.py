@@ -1,0 +1,197 @@
+"""Asks transaction coordinators whether partitions belong to open transactions, or to add them (KIP-890).
+
+One request to a coordinator is in flight; what comes up meanwhile goes into the next one. Source:
+AddPartitionsToTxnManager.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
+from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.node.effects import Fact
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode, error_name
+from falkirk.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from falkirk.protocol.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.versions.release import TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from falkirk.node.broker.replication.context import ReplicationContext
+    from falkirk.node.connections.outbound_connections import OutboundConnections
+    from falkirk.protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResult
+    from falkirk.protocol.schema import WireMessage
+
+    Verified = Callable[[Mapping[TopicPartition, ErrorCode]], None]
+
+_PURPOSE: Final = "add-partitions-to-txn"
+
+
+class SupportedOperation(Enum):
+    """What the client of a Produce or TxnOffsetCommit request understands, by the request's version."""
+
+    DEFAULT_ERROR = "default error"
+    GENERIC_ERROR = "generic error"
+    """TRANSACTION_ABORTABLE (KIP-890)."""
+    ADD_PARTITION = "add partition"
+    """Partitions are added to the transaction by the broker that leads them (transaction.version 2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsOfTransaction:
+    """Partitions to verify or to add. `verified` gets the errors of those that are refused, once."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: Sequence[TopicPartition]
+    operation: SupportedOperation
+    verified: Verified
+
+    def refuse(self, error: ErrorCode) -> None:
+        """Refuse all partitions."""
+        self.verified(dict.fromkeys(self.partitions, error))
+
+
+@dataclass(slots=True)
+class _Coordinator:
+    """`waiting`: by transactional id."""
+
+    waiting: dict[str, PartitionsOfTransaction] = field(default_factory=dict)
+    is_pending: bool = False
+
+
+class AddPartitionsToTxnManager:
+    """`timeout_ms`: request.timeout.ms."""
+
+    def __init__(self, context: ReplicationContext, outbound: OutboundConnections, *, timeout_ms: int) -> None:
+        self._context = context
+        self._outbound = outbound
+        self._timeout_ms = timeout_ms
+        self._coordinators: dict[Endpoint, _Coordinator] = {}
+
+    def add_or_verify(self, wanted: PartitionsOfTransaction) -> None:
+        """Ask the coordinator of the transactional id. COORDINATOR_NOT_AVAILABLE while there is none.
+
+        Of two requests of one transactional id the older epoch is refused with INVALID_PRODUCER_EPOCH; of the same
+        epoch the first one with NETWORK_EXCEPTION: its client is sending it again.
+        """
+        endpoint = self._coordinator_of(wanted.transactional_id)
+        if endpoint is None:
+            wanted.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        coordinator = self._coordinators.setdefault(endpoint, _Coordinator())
+        known = coordinator.waiting.get(wanted.transactional_id)
+        if known is not None and known.producer_epoch > wanted.producer_epoch:
+            wanted.refuse(ErrorCode.INVALID_PRODUCER_EPOCH)
+            return
+        coordinator.waiting[wanted.transactional_id] = wanted
+        if known is not None:
+            is_older = known.producer_epoch < wanted.producer_epoch
+            known.refuse(ErrorCode.INVALID_PRODUCER_EPOCH if is_older else ErrorCode.NETWORK_EXCEPTION)
+        self._send(endpoint, coordinator)
+
+    def _coordinator_of(self, transactional_id: str) -> Endpoint | None:
+        topic = self._context.image.topics.topic(TRANSACTION_STATE)
+        if topic is None:
+            return None
+        partition = topic.partition(abs_hash(transactional_id) % topic.partition_count)
+        leader = None if partition is None else self._context.alive(partition.leader)
+        name = self._context.settings.inter_broker_listener_name
+        points = () if leader is None else leader.end_points
+        return next((Endpoint(point.host, point.port) for point in points if point.name == name), None)
+
+    def _send(self, endpoint: Endpoint, coordinator: _Coordinator) -> None:
+        if coordinator.is_pending:
+            return
+        if not coordinator.waiting:
+            del self._coordinators[endpoint]
+            return
+        sent, coordinator.waiting = coordinator.waiting, {}
+        coordinator.is_pending = True
+
+        def answered(answer: WireMessage | RequestFailure) -> None:
+            coordinator.is_pending = False
+            self._answered(endpoint, sent, answer)
+            self._send(endpoint, coordinator)
+
+        self._outbound.send(
+            _PURPOSE,
+            endpoint,
+            AddPartitionsToTxnRequest(transactions=[_transaction(each) for each in sent.values()]),
+            timeout_ms=self._timeout_ms,
+            now_ms=self._context.now_ms,
+            done=answered,
+            listener=self._context.settings.inter_broker_listener_name,
+        )
+
+    def _answered(
+        self, endpoint: Endpoint, sent: Mapping[str, PartitionsOfTransaction], answer: WireMessage | RequestFailure
+    ) -> None:
+        if isinstance(answer, RequestFailure):
+            self._report(endpoint, answer.reason)
+            for each in sent.values():
+                if answer.is_unsupported_version:
+                    # A coordinator of before KIP-890: its transactions are not verified.
+                    each.verified({})
+                else:
+                    each.refuse(ErrorCode.NETWORK_EXCEPTION)
+            return
+        assert isinstance(answer, AddPartitionsToTxnResponse), "a response to this request"
+        if answer.error_code:
+            self._report(endpoint, error_name(answer.error_code))
+        results = {result.transactional_id: result for result in answer.results_by_transaction}
+        for transactional_id, each in sent.items():
+            result = results.get(transactional_id)
+            if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                # That of brokers must not reach a client.
+                each.refuse(ErrorCode.INVALID_TXN_STATE)
+            elif answer.error_code or result is None:
+                each.refuse(ErrorCode(answer.error_code) if answer.error_code else ErrorCode.UNKNOWN_SERVER_ERROR)
+            else:
+                each.verified(_refused(result, each.operation))
+
+    def _report(self, endpoint: Endpoint, reason: str) -> None:
+        fields = {"coordinator": str(endpoint), "reason": reason}
+        self._context.effects(Fact("warning", "transactions-not-verified", fields))
+
+
+def _transaction(wanted: PartitionsOfTransaction) -> AddPartitionsToTxnTransaction:
+    topics: dict[str, list[int]] = {}
+    for partition in wanted.partitions:
+        topics.setdefault(partition.topic, []).append(partition.partition)
+    return AddPartitionsToTxnTransaction(
+        wanted.transactional_id,
+        wanted.producer_id,
+        wanted.producer_epoch,
+        wanted.operation is not SupportedOperation.ADD_PARTITION,
+        [AddPartitionsToTxnTopic(name, tuple(partitions)) for name, partitions in topics.items()],
+    )
+
+
+def _refused(result: AddPartitionsToTxnResult, operation: SupportedOperation) -> dict[TopicPartition, ErrorCode]:
+    return {
+        TopicPartition(topic.name, partition.partition_index): _client_error(
+            ErrorCode(partition.partition_error_code), operation
+        )
+        for topic in result.topic_results
+        for partition in topic.results_by_partition
+        if partition.partition_error_code != NO_ERROR
+    }
+
+
+def _client_error(error: ErrorCode, operation: SupportedOperation) -> ErrorCode:
+    if error is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error is ErrorCode.TRANSACTION_ABORTABLE and operation is SupportedOperation.DEFAULT_ERROR:
+        return ErrorCode.INVALID_TXN_STATE
+    return error
