@@ -14,7 +14,7 @@ T = b"t" * 16
 
 
 def _group(**members: ConsumerGroupMember) -> ConsumerGroup:
-    group = ConsumerGroup("g")
+    group = ConsumerGroup("g", first_epoch=0)
     for member in members.values():
         group.update_member(replace(member, has_metadata=True))
     return group

@@ -53,6 +53,64 @@ def test_a_member_that_reads_nothing_is_in_the_group_all_the_same():
     assert world.group.state_name == "Stable"
 
 
+@pytest.mark.parametrize(
+    ("before", "topics", "epoch", "types"),
+    [
+        (0, ["foo"], 1, [5, 3, 7, 6, 8]),
+        (0, [], 1, [5, 3, 7, 6, 8]),
+        # As since 4.3: the group has an epoch before its first change, and a member that reads nothing changes nothing.
+        (1, ["foo"], 2, [5, 3, 7, 6, 8]),
+        (1, [], 1, [5, 8]),
+    ],
+)
+def test_a_new_group_begins_at_the_epoch_of_the_release(before, topics, epoch, types):
+    world = ConsumerWorld(new_consumer_group_epoch=before)
+    assert world.join("a", topics=topics).member_epoch == epoch
+    assert [_type(record) for record in world.last_records()] == types
+    world.reload()
+    assert (world.group.group_epoch, world.group.state_name) == (epoch, "Stable")
+
+
+def test_a_group_is_not_assigned_anew_before_its_interval_is_over():
+    world = ConsumerWorld(consumer_assignment_interval_ms=1_000)
+    first, second = Consumer(world, "a", "foo"), Consumer(world, "b", "foo")
+    first.beat()
+    world.pass_time(400)
+    second.beat()
+    # It is a member at the epoch that the group was assigned at, with nothing of it.
+    assert (second.epoch, second.assigned, world.group.group_epoch) == (1, {}, 2)
+    assert world.group.state_name == "Assigning"
+    # A coordinator that takes over knows when that was.
+    world.reload()
+    world.pass_time(599)
+    first.beat()
+    assert (first.epoch, world.group.target_epoch) == (1, 1)
+    world.pass_time(1)
+    second.beat()
+    assert (second.epoch, world.group.target_epoch) == (2, 2)
+
+
+def test_the_interval_is_that_of_the_group_within_the_limits_of_the_broker():
+    world = ConsumerWorld(consumer_max_assignment_interval_ms=500)
+    world.group_configs = {GROUP: {"consumer.assignment.interval.ms": "10000"}}
+    world.reload()
+    world.join("a", "foo")
+    world.join("b", "foo")
+    assert world.group.target_epoch == 1
+    world.pass_time(500)
+    world.beat("b", 1)
+    assert world.group.target_epoch == 2
+
+
+def test_a_group_that_was_empty_is_assigned_at_once():
+    world = ConsumerWorld(consumer_assignment_interval_ms=1_000)
+    first = Consumer(world, "a", "foo")
+    first.beat()
+    first.leave()
+    world.join("b", "foo")
+    assert world.group.target_epoch == world.group.group_epoch == 3
+
+
 def test_a_member_without_an_id_is_given_one_in_version_0():
     world = ConsumerWorld()
 

@@ -40,7 +40,7 @@ VALUES = [
 def _replayed(records: list[CoordinatorRecord], groups: dict[str, Group] | None = None) -> dict[str, Group]:
     groups = {} if groups is None else groups
     for record in records:
-        replay_record(groups, record.key, record.value)
+        replay_record(groups, record.key, record.value, first_epoch=0)
     return groups
 
 
@@ -151,7 +151,7 @@ def _replay_entries(groups: dict[str, Group], entries: list[LogEntry], release: 
         if entry.value is not None:
             layout = layout_in(Release.parse(release), GROUP_COORDINATOR_VALUES[type_])
             value, _ = decode_value(GROUP_COORDINATOR_VALUES, type_, entry.value, layout=layout)
-        replay_record(groups, key, value)
+        replay_record(groups, key, value, first_epoch=0)
 
 
 def _state(groups: dict[str, Group]) -> dict[str, dict[str, object]]:

@@ -12,6 +12,8 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
+    HeartbeatRequest,
+    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     SyncGroupRequest,
@@ -464,3 +466,17 @@ def test_all_may_leave_at_once():
     world.leave((member_id, None), ("new", None))
 
     assert world.group.state_name == "Empty"
+
+
+def test_a_classic_member_is_not_told_to_join_again_before_the_group_may_be_assigned():
+    world, _ = _world(consumer_assignment_interval_ms=1_000)
+    member_id = _join(world, version=3).member_id
+    joined = _join(world, member_id)
+    assert (joined.generation_id, world.group.group_epoch) == (1, 2)
+    assert _sync(world, member_id, 1).error_code == ErrorCode.NONE
+    heartbeat = HeartbeatRequest(group_id=GROUP, generation_id=1, member_id=member_id)
+    assert world.answer(world.ask("heartbeat", heartbeat, 4), HeartbeatResponse).error_code == ErrorCode.NONE
+    world.pass_time(1_000)
+    answer = world.answer(world.ask("heartbeat", heartbeat, 4), HeartbeatResponse)
+    assert answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert _join(world, member_id).generation_id == world.group.target_epoch == 2

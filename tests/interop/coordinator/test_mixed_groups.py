@@ -35,7 +35,7 @@ class RecordingWorld(MixedWorld):
         configs = {
             "group.consumer.migration.policy": self.settings.consumer_migration_policy,
             "group.consumer.assignors": "range",
-            "group.consumer.assignment.interval.ms": 0,
+            "group.consumer.assignment.interval.ms": self.settings.consumer_assignment_interval_ms,
         }
         reported = " ".join(f"{key}={value}" for key, value in configs.items())
         self.note(f"N {self.context.now_ms} {self.settings.group_max_size} {reported}")
@@ -186,7 +186,28 @@ def _errors(policy):
     return world
 
 
+def _begun(interval_ms, *topics):
+    """A new group, as since 4.3: where it begins, and how long its members wait for an assignment."""
+    world = RecordingWorld(new_consumer_group_epoch=1, consumer_assignment_interval_ms=interval_ms)
+    first, second = Consumer(world, "first", *topics), Consumer(world, "second", "foo")
+    first.beat()
+    second.beat()
+    for _ in range(8):
+        world.pass_time(300)
+        first.beat()
+        second.beat()
+    world.take_over()
+    _rest(world, first, second)
+    second.leave()
+    _rest(world, first)
+    return world
+
+
 STORIES = {
+    "new group": lambda: _begun(0, "foo"),
+    "new group, whose first member reads nothing": lambda: _begun(0),
+    "new group, assigned once a second": lambda: _begun(1_000, "foo"),
+    "new group, assigned once a second, whose first member reads nothing": lambda: _begun(1_000),
     "up and down, eager": lambda: _up_and_down("range", 4),
     "up and down, cooperative": lambda: _up_and_down("cooperative-sticky", 4),
     "churn, eager": lambda: _churn("range", 4),

@@ -41,13 +41,18 @@ class ResolvedRegex:
 
 
 class ConsumerGroup:
-    """Its state is changed only by the methods that replay calls: `update_member` down to `set_regex`."""
+    """Its state is changed only by the methods that replay calls: `update_member` down to `set_regex`.
 
-    def __init__(self, group_id: str) -> None:
+    `first_epoch`: that of the group and of its target while the log has no record of them, as
+    `GroupSettings.new_consumer_group_epoch`.
+    """
+
+    def __init__(self, group_id: str, *, first_epoch: int) -> None:
         self.group_id = group_id
-        self.group_epoch = 0
+        self.group_epoch = first_epoch
+        self._first_epoch = first_epoch
         self.metadata_hash = 0
-        self.target_epoch = 0
+        self.target_epoch = first_epoch
         self.target_timestamp_ms = 0
         self.members: dict[str, ConsumerGroupMember] = {}
         self.target: dict[str, Assignment] = {}
@@ -253,13 +258,13 @@ class ConsumerGroup:
     def set_epoch(self, epoch: int | None, metadata_hash: int = 0) -> None:
         """Replay a record of type 3; None: its tombstone."""
         self._has_epoch = epoch is not None
-        self.group_epoch = epoch or 0
+        self.group_epoch = self._first_epoch if epoch is None else epoch
         self.metadata_hash = metadata_hash
 
     def set_target_epoch(self, epoch: int | None, timestamp_ms: int = 0) -> None:
         """Replay a record of type 6; None: its tombstone."""
         self._has_target_epoch = epoch is not None
-        self.target_epoch = epoch or 0
+        self.target_epoch = self._first_epoch if epoch is None else epoch
         self.target_timestamp_ms = timestamp_ms
 
     def set_target(self, member_id: str, assignment: Assignment | None) -> None:

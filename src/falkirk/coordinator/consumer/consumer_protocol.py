@@ -115,7 +115,8 @@ class ConsumerProtocol:
 
     def replay(self, key: WireMessage, value: WireMessage | None) -> None:
         """Replay a record of type 3 to 8 or 16, or its tombstone, in any order."""
-        group = replay_record(self._context.groups, key, value)
+        first_epoch = self._context.settings.new_consumer_group_epoch
+        group = replay_record(self._context.groups, key, value, first_epoch=first_epoch)
         if group is None:
             return
         for topic in _topics_named(value):
@@ -237,11 +238,10 @@ class ConsumerProtocol:
             return Upgrade(group=group, records=())
         if request.member_epoch != JOINING_EPOCH:
             return _not_found(group_id, is_there=group is not None)
-        if group is None:
-            return Upgrade(group=ConsumerGroup(group_id), records=())
-        if group.is_empty:
-            return Upgrade(group=ConsumerGroup(group_id), records=group.deletion_records())
-        return self._conversions.upgrade(group)
+        if group is not None and not group.is_empty:
+            return self._conversions.upgrade(group)
+        new = ConsumerGroup(group_id, first_epoch=self._context.settings.new_consumer_group_epoch)
+        return Upgrade(group=new, records=() if group is None else group.deletion_records())
 
     def _member_for(self, update: GroupUpdate, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | Refusal:
         """Return the sending member; a joining one is created, or replaces a static member."""

@@ -160,12 +160,26 @@ class GroupUpdate:
         group.metadata_refresh_due_ms = context.now_ms + METADATA_REFRESH_INTERVAL_MS
         group.metadata_refresh_epoch = self.group_epoch
 
-    def refresh_target(self) -> None:
-        """Compute a new target assignment if the epoch was bumped; members whose target stays get no record.
+    @property
+    def due_epoch(self) -> int:
+        """The epoch of the newest target assignment, after computing one if that may be done now.
 
-        Differs from Kafka (4.3 and later): group.consumer.assignment.interval.ms does not exist.
+        Before group.consumer.assignment.interval.ms is over a member stays at its target until a later heartbeat.
         """
-        if self.target_epoch >= self.group_epoch:
+        interval_ms, last_ms = (
+            self._services.assignment_interval_ms(self.group.group_id),
+            self.group.target_timestamp_ms,
+        )
+        # A time of 0 stands for none: the group was empty, or of another protocol.
+        is_due = last_ms == 0 or interval_ms == 0 or self._context.now_ms >= last_ms + interval_ms
+        return self.group_epoch if is_due else self.target_epoch
+
+    def refresh_target(self) -> None:
+        """Compute a new target assignment if the epoch was bumped and it is time to (`due_epoch`).
+
+        Members whose target stays get no record.
+        """
+        if self.target_epoch >= self.due_epoch:
             return
         group_id, group = self.group.group_id, self.group
         targets = ASSIGNORS[self.assignor_name()].assign(self._spec())

@@ -45,10 +45,13 @@ CONSUMER_GROUP_KEYS: Final = (
 """The keys of all records that are replayed here."""
 
 
-def replay_record(groups: dict[str, Group], key: WireMessage, value: WireMessage | None) -> ConsumerGroup | None:
+def replay_record(
+    groups: dict[str, Group], key: WireMessage, value: WireMessage | None, *, first_epoch: int
+) -> ConsumerGroup | None:
     """Replay a record (value None: a tombstone); return its group if it exists, or existed until now.
 
-    A value creates the group, also in place of one of another type, as it is later in the log.
+    A value creates the group, also in place of one of another type, as it is later in the log. `first_epoch`: as for
+    ConsumerGroup.
     """
     assert isinstance(key, CONSUMER_GROUP_KEYS), f"{type(key).__name__} is no key of a consumer group's record"
     group_id = key.group_id
@@ -56,7 +59,7 @@ def replay_record(groups: dict[str, Group], key: WireMessage, value: WireMessage
     if not isinstance(group, ConsumerGroup):
         if value is None:
             return None
-        group = ConsumerGroup(group_id)
+        group = ConsumerGroup(group_id, first_epoch=first_epoch)
         groups[group_id] = group
     _apply(group, key, value)
     if not group.has_records:

@@ -54,6 +54,10 @@ class ConsumerServices:
         """Return the heartbeat interval of a group's members."""
         return self._times_of(group_id).heartbeat_interval_ms
 
+    def assignment_interval_ms(self, group_id: str) -> int:
+        """Return the least time between two assignments of a group."""
+        return self._times_of(group_id).assignment_interval_ms
+
     def topics_matching(self, regex: str) -> frozenset[str]:
         """Return the topics whose names match. Raises TopicPatternError."""
         return self.context.topic_matchers.matching(regex, self.context.topics.names())
@@ -78,22 +82,33 @@ class ConsumerServices:
 class _Times(NamedTuple):
     session_timeout_ms: int
     heartbeat_interval_ms: int
+    assignment_interval_ms: int
 
 
 def _times(settings: GroupSettings, configs: Mapping[str, str]) -> _Times:
     """Return a group's own times within the broker's current bounds; the controller has validated their form."""
-    own_session, own_interval = (configs.get(f"consumer.{key}.ms") for key in ("session.timeout", "heartbeat.interval"))
+
+    def time_ms(key: str, default: int, lowest: int, highest: int) -> int:
+        found = configs.get(f"consumer.{key}.ms")
+        return default if found is None else min(max(int(found), lowest), highest)
+
     return _Times(
-        session_timeout_ms=settings.consumer_session_timeout_ms
-        if own_session is None
-        else min(
-            max(int(own_session), settings.consumer_min_session_timeout_ms),
+        session_timeout_ms=time_ms(
+            "session.timeout",
+            settings.consumer_session_timeout_ms,
+            settings.consumer_min_session_timeout_ms,
             settings.consumer_max_session_timeout_ms,
         ),
-        heartbeat_interval_ms=settings.consumer_heartbeat_interval_ms
-        if own_interval is None
-        else min(
-            max(int(own_interval), settings.consumer_min_heartbeat_interval_ms),
+        heartbeat_interval_ms=time_ms(
+            "heartbeat.interval",
+            settings.consumer_heartbeat_interval_ms,
+            settings.consumer_min_heartbeat_interval_ms,
             settings.consumer_max_heartbeat_interval_ms,
+        ),
+        assignment_interval_ms=time_ms(
+            "assignment.interval",
+            settings.consumer_assignment_interval_ms,
+            settings.consumer_min_assignment_interval_ms,
+            settings.consumer_max_assignment_interval_ms,
         ),
     )

@@ -74,7 +74,7 @@ class MixedProtocol:
         if isinstance(member, ErrorCode):
             return _reply(token, sync_error(member))
         error = _protocol_error(member, request)
-        if error is ErrorCode.NONE and _is_behind(group, member):
+        if error is ErrorCode.NONE and _is_behind(member, GroupUpdate(self._consumer.services, group).due_epoch):
             self._timers.expect_join(group.group_id, member)
             error = ErrorCode.REBALANCE_IN_PROGRESS
         if error is not ErrorCode.NONE:
@@ -99,7 +99,7 @@ class MixedProtocol:
         if update.is_refresh_due:
             update.refresh_subscription(is_bumped=False)
         error = ErrorCode.NONE
-        if member.member_epoch < update.group_epoch or _has_to_join(group, member):
+        if member.member_epoch < update.due_epoch or _has_to_join(group, member):
             self._timers.expect_join(group.group_id, member)
             error = ErrorCode.REBALANCE_IN_PROGRESS
         return Outcome(records=update.records, replies=[Reply(token, HeartbeatResponse(error_code=error))])
@@ -198,9 +198,9 @@ def _protocol_error(member: ConsumerGroupMember, request: SyncGroupRequest) -> E
     return ErrorCode.INCONSISTENT_GROUP_PROTOCOL if is_other_type or is_other_name else ErrorCode.NONE
 
 
-def _is_behind(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
+def _is_behind(member: ConsumerGroupMember, due_epoch: int) -> bool:
     """Return whether a member has not joined the latest rebalance; one that revokes partitions has."""
-    return group.group_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS
+    return due_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS
 
 
 def _has_to_join(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:

@@ -81,7 +81,7 @@ def _refusal(group: ClassicGroup, reason: str) -> Refusal:
 
 def _made(group: ClassicGroup, members: Iterable[ConsumerGroupMember]) -> ConsumerGroup:
     epoch = group.generation_id
-    made = ConsumerGroup(group.group_id)
+    made = ConsumerGroup(group.group_id, first_epoch=epoch)
     made.set_epoch(epoch)
     # Time 0: it may be reassigned at once.
     made.set_target_epoch(epoch, 0)

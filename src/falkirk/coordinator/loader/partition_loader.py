@@ -173,7 +173,8 @@ class PartitionLoader:
         if type_ is None:
             groups.pop(group_id, None)
         elif type_ is GroupType.CONSUMER and not isinstance(group, ConsumerGroup):
-            groups[group_id] = ConsumerGroup(group_id)
+            first_epoch = self._context.settings.new_consumer_group_epoch
+            groups[group_id] = ConsumerGroup(group_id, first_epoch=first_epoch)
         elif type_ in _FOREIGN and (group is None or group.type is not type_):
             groups[group_id] = ForeignGroup(group_id, type_)
 

@@ -292,7 +292,7 @@ def test_the_consumer_protocol_waits_for_its_feature():
     update = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("group.version", 1, upgrade_type=1)])
     assert cluster.client(101).ask(update, 1).error_code == 0
     answer = cluster.ask("g", heartbeat, 1)
-    assert (answer.error_code, answer.member_epoch) == (0, 1)
+    assert (answer.error_code, answer.member_epoch) == (0, 2)
 
 
 @pytest.mark.slow

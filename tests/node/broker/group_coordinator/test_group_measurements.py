@@ -23,9 +23,14 @@ def host(state, *groups, offsets=()):
 def test_groups_and_offsets_of_active_shards_are_counted_and_shards_by_state():
     offsets = [("a", b"0"), ("a", b"1"), ("b", b"0"), ("a", b"0")]
     first = host(HostState.ACTIVE, ClassicGroup("a", now_ms=0), ClassicGroup("b", now_ms=0), offsets=offsets)
-    second = host(HostState.ACTIVE, ConsumerGroup("c"), offsets=[("c", b"0")])
+    second = host(HostState.ACTIVE, ConsumerGroup("c", first_epoch=0), offsets=[("c", b"0")])
     counters = GroupCounters(offset_commits=5)
-    hosts = {0: first, 1: second, 2: host(HostState.LOADING, ConsumerGroup("d")), 3: host(HostState.FAILED)}
+    hosts = {
+        0: first,
+        1: second,
+        2: host(HostState.LOADING, ConsumerGroup("d", first_epoch=0)),
+        3: host(HostState.FAILED),
+    }
     measured = measure_groups(SimpleNamespace(hosts=hosts, counters=counters))
     assert measured.groups == {(GroupType.CLASSIC, "Empty"): 2, (GroupType.CONSUMER, "Empty"): 1}
     assert measured.offsets == 4

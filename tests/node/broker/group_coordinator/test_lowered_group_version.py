@@ -26,9 +26,9 @@ def a_cluster():
     cluster = GroupCluster(brokers=1, offsets_partitions=1)
     cluster.create("t", partitions=2, factor=1)
     assert lowered(cluster, 1, UpgradeType.UPGRADE)[0] == 0
-    assert beat(cluster, 0) == (ErrorCode.NONE, 1)
+    assert beat(cluster, 0) == (ErrorCode.NONE, 2)
     request = commit_request("g", {T0: 7})
-    request.member_id, request.generation_id_or_member_epoch = MEMBER, 1
+    request.member_id, request.generation_id_or_member_epoch = MEMBER, 2
     assert commit_errors(cluster.ask("g", request, 9)) == {T0: ErrorCode.NONE}
     return cluster
 
@@ -66,12 +66,12 @@ def test_members_are_named_refused_and_gone_and_classic_ones_find_the_offsets():
     code, message, _ = lowered(cluster, 0, UpgradeType.SAFE_DOWNGRADE)
     assert code == ErrorCode.INVALID_UPDATE_VERSION
     assert f"group g is a consumer group with 1 members ({MEMBER})" in message
-    assert beat(cluster, 1) == (ErrorCode.NONE, 1)
+    assert beat(cluster, 2) == (ErrorCode.NONE, 2)
 
     code, _, (drained,) = lowered(cluster, 0, UpgradeType.UNSAFE_DOWNGRADE)
     assert code == ErrorCode.NONE
     assert drained["after"] == {"members": 0, "committed_offsets": 1}
-    cluster.run_until(lambda: beat(cluster, 1)[0] == ErrorCode.UNSUPPORTED_VERSION)
+    cluster.run_until(lambda: beat(cluster, 2)[0] == ErrorCode.UNSUPPORTED_VERSION)
     assert join(cluster).error_code != ErrorCode.NONE
     cluster.run_until(lambda: measured(cluster).groups == {(GroupType.CONSUMER, "Empty"): 1}, within_ms=60_000)
     assert cluster.fetch_offsets("g") == {T0: 7}

@@ -15,7 +15,7 @@ from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorSh
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.broker.coordinator_runtime.coordinator_runtime import CoordinatorRuntime
 from falkirk.node.broker.coordinator_runtime.record_batches import end_marker
-from falkirk.node.broker.group_coordinator.group_settings import group_settings
+from falkirk.node.broker.group_coordinator.group_settings import group_settings, with_dynamic_configs
 from falkirk.node.broker.group_coordinator.image_group_configs import ImageGroupConfigs
 from falkirk.node.broker.group_coordinator.image_topics import ImageTopics
 from falkirk.node.config.static_configs import static_value
@@ -50,7 +50,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
     ) -> None:
         config = step.config
         self.kind = configured_coordinator(config.release, config.properties)
-        self.settings = group_settings(config.properties, config.release)
+        self.settings = self._static_settings = group_settings(config.properties, config.release)
         self.counters = GroupCounters()
         self.topic_matchers = TopicMatchers()
         self._make_shard = make_shard
@@ -139,6 +139,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
         context.topics = self._topics
         context.feature_levels = self._feature_levels
         context.group_configs = self._group_configs
+        context.settings = self.settings
 
     def apply_image(self, image: MetadataImage) -> None:
         """Keep topics, feature levels and configs of groups."""
@@ -150,6 +151,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
         # Shards cache what they derive from this object, by its identity.
         if image.configs is not self._group_configs.image:
             self._group_configs = ImageGroupConfigs(image.configs)
+            config = self._step.config
+            self.settings = with_dynamic_configs(self._static_settings, image.configs, config.node_id, config.release)
 
     def topics_changed(self, delta: TopicsDelta) -> None:
         """Pass topics that were created, deleted, or got partitions to the shards, and deleted partitions."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.runtime.settings import GroupSettings
+from falkirk.metadata.image.configs import BROKER
 from falkirk.node.config.static_configs import static_value
-from falkirk.versions.configs.server import definitions
+from falkirk.versions.configs.server import definitions, dynamic_configs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from falkirk.metadata.image.configs import ConfigsImage
     from falkirk.versions.configs.definition import Value
     from falkirk.versions.release import Release
 
+_ASSIGNMENT_INTERVAL: Final = "group.consumer.assignment.interval.ms"
 _NUMBERS: Final[Mapping[str, str]] = {
     "group_min_session_timeout_ms": "group.min.session.timeout.ms",
     "group_max_session_timeout_ms": "group.max.session.timeout.ms",
@@ -27,6 +31,9 @@ _NUMBERS: Final[Mapping[str, str]] = {
     "consumer_max_heartbeat_interval_ms": "group.consumer.max.heartbeat.interval.ms",
     "consumer_max_size": "group.consumer.max.size",
     "consumer_regex_refresh_interval_ms": "group.consumer.regex.refresh.interval.ms",
+    "consumer_assignment_interval_ms": _ASSIGNMENT_INTERVAL,
+    "consumer_min_assignment_interval_ms": "group.consumer.min.assignment.interval.ms",
+    "consumer_max_assignment_interval_ms": "group.consumer.max.assignment.interval.ms",
     "offset_metadata_max_size": "offset.metadata.max.bytes",
     "offsets_retention_check_interval_ms": "offsets.retention.check.interval.ms",
     "offsets_commit_timeout_ms": "offsets.commit.timeout.ms",
@@ -39,8 +46,21 @@ _PACKAGE: Final = "org.apache.kafka.coordinator.group.assignor."
 _ASSIGNORS: Final[Mapping[str, str]] = {f"{_PACKAGE}UniformAssignor": "uniform", f"{_PACKAGE}RangeAssignor": "range"}
 
 
+def with_dynamic_configs(
+    settings: GroupSettings, configs: ConfigsImage, node_id: int, release: Release
+) -> GroupSettings:
+    """Return the settings under a broker's dynamic configs, of which one is about groups."""
+    if _ASSIGNMENT_INTERVAL not in dynamic_configs(release):
+        return settings
+    for name in (str(node_id), ""):
+        text = configs.of(BROKER, name).get(_ASSIGNMENT_INTERVAL, "")
+        if text.isdecimal():
+            return replace(settings, consumer_assignment_interval_ms=int(text))
+    return settings
+
+
 def group_settings(properties: Mapping[str, str], release: Release) -> GroupSettings:
-    """Return the settings; those for which a release has no key are the defaults of later releases.
+    """Return the settings; those for which a release has no key have the defaults of GroupSettings.
 
     Assignors have the names of the wire.
     """
@@ -63,4 +83,5 @@ def group_settings(properties: Mapping[str, str], release: Release) -> GroupSett
         offsets_retention_ms=number("offsets.retention.minutes") * 60_000,
         consumer_assignors=tuple(_ASSIGNORS.get(name, name) for name in assignors),
         consumer_migration_policy=str(policy).lower(),
+        new_consumer_group_epoch=release.new_consumer_group_epoch,
     )
