@@ -7,6 +7,7 @@ from falkirk.logdir.errors import DifferentClustersError, LinkedOutsideError, No
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.locks import hold_locks
 from falkirk.protocol.uuid import uuid_text
+from falkirk.storage.errors import CorruptFileError
 
 
 def make_log_dir(path, node_id=1, cluster_id="hfgjSfLshYrZXYqfd36Qxg", directory=1, *, metadata=False):
@@ -48,6 +49,13 @@ def test_links_to_log_directories_and_inside_of_them_are_followed(tmp_path):
     (tmp_path / "data" / "d0").symlink_to(path)
     [node] = find_nodes([tmp_path / "data"])
     assert node.node_id == 1
+
+
+def test_a_meta_properties_that_is_large_is_not_read(tmp_path):
+    path = make_log_dir(tmp_path / "d0")
+    (path / "meta.properties").write_bytes(b"#" * ((1 << 20) + 1))
+    with pytest.raises(CorruptFileError, match="longer than 1048576 bytes"):
+        find_nodes([path])
 
 
 def test_a_directory_named_twice_is_taken_once(tmp_path):

@@ -144,3 +144,22 @@ def test_two_copies_of_one_node_are_refused(tmp_path):
     log_dir(tmp_path / "a", metadata=True)
     log_dir(tmp_path / "b", metadata=True)
     assert "node 1 has two metadata partitions" in refused(tmp_path)
+
+
+def test_a_directory_with_a_link_that_leads_out_of_it_is_a_problem(tmp_path):
+    linked = log_dir(tmp_path / "n1")
+    (linked / "t-0").symlink_to(tmp_path)
+    log_dir(tmp_path / "n2", node=2)
+    fleet = find_fleet([str(tmp_path)])
+    assert [node.node_id for node in fleet.clusters[0].nodes] == [2]
+    [problem] = fleet.problems[UNKNOWN_CLUSTER]
+    assert (problem["kind"], problem["source"]) == ("unreadable file", str(linked / "meta.properties"))
+    assert problem["detail"] == f"{linked / 't-0'}: a symbolic link to {tmp_path}, outside of the log directory"
+
+
+def test_a_small_file_that_is_large_is_a_problem(tmp_path):
+    large = log_dir(tmp_path / "n1") / "meta.properties"
+    large.write_bytes(b"#" * ((1 << 20) + 1))
+    log_dir(tmp_path / "n2", node=2)
+    [problem] = find_fleet([str(tmp_path)]).problems[UNKNOWN_CLUSTER]
+    assert problem["detail"].startswith(f"{large}: longer than 1048576 bytes")

@@ -16,8 +16,10 @@ from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.storage import metadata_quorum
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+from falkirk.storage.bounded_read import CHECKPOINT_BYTES_MAX, read_bounded
 from falkirk.storage.errors import MalformedVotersError
 from falkirk.storage.metadata_quorum import STATIC_VOTERS_CONFIG, Voters, choose_log
+from falkirk.storage.posix_disk import PosixDisk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,7 +215,11 @@ def _bootstrap_batches(nodes: list[NodeDirs]) -> Iterator[MetadataBatch]:
         for log_dir in node.log_dirs:
             file = log_dir.path / BOOTSTRAP_CHECKPOINT
             if file.is_file():
-                values = bootstrap_values(read_bootstrap_checkpoint(file.read_bytes(), file=str(file)))
+                values = bootstrap_values(
+                    read_bootstrap_checkpoint(
+                        read_bounded(PosixDisk(), str(file), CHECKPOINT_BYTES_MAX), file=str(file)
+                    )
+                )
                 yield MetadataBatch(
                     base_offset=0, end_offset=len(values), epoch=0, timestamp=0, values=values, source=str(file)
                 )

@@ -22,8 +22,10 @@ from falkirk.logdir.bundle import RESULT_FILES
 from falkirk.logdir.changes import write_changed_files, write_file
 from falkirk.logdir.errors import OutputError
 from falkirk.logdir.write_tree import check_out, check_outside
+from falkirk.storage.bounded_read import CHECKPOINT_BYTES_MAX, read_bounded
 from falkirk.storage.log_dir_names import BACKUP_SUFFIX, NEW_SUFFIX
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
+from falkirk.storage.posix_disk import PosixDisk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +130,11 @@ def finish_interrupted(log_dir: Path) -> Finished | None:
     if not places.new.is_dir():
         return None
     file = places.new / _MARKER
-    marker = msgspec.json.decode(file.read_bytes(), type=_Marker) if file.is_file() else None
+    marker = (
+        msgspec.json.decode(read_bounded(PosixDisk(), str(file), CHECKPOINT_BYTES_MAX), type=_Marker)
+        if file.is_file()
+        else None
+    )
     result = None if marker is None else Path(marker.result)
     if marker is not None:
         folder = Path(marker.commit_folder)
@@ -202,7 +208,7 @@ def _tidy(log_dir: Path) -> None:
 
 def _roll_forward(commit: Path) -> None:
     """Apply a commit; every part may have been applied before."""
-    steps = msgspec.json.decode(commit.read_bytes(), type=list[_Step])
+    steps = msgspec.json.decode(read_bounded(PosixDisk(), str(commit), CHECKPOINT_BYTES_MAX), type=list[_Step])
     for step in steps:
         places_of(Path(step.log_dir)).backup.mkdir(exist_ok=True)
         _swap_files(step)
@@ -215,7 +221,7 @@ def _roll_forward(commit: Path) -> None:
 
 
 def _complete(swapped: Path) -> None:
-    steps = msgspec.json.decode(swapped.read_bytes(), type=list[_Step])
+    steps = msgspec.json.decode(read_bounded(PosixDisk(), str(swapped), CHECKPOINT_BYTES_MAX), type=list[_Step])
     for step in reversed(steps):
         _unpark(Path(step.log_dir))
     for step in reversed(steps):

@@ -11,6 +11,10 @@ from falkirk.ledger.findings import Blocker, Conversion, LedgerWarning  # noqa: 
 from falkirk.ledger.reported_group import ReportedGroup  # noqa: TC001 - same
 from falkirk.ledger.reported_loss import ReportedLoss  # noqa: TC001 - same
 from falkirk.logdir.errors import LogDirError
+from falkirk.metadata.undo.undo_bundle import BUNDLE_BYTES_MAX
+from falkirk.storage.bounded_read import read_bounded
+from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.posix_disk import PosixDisk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +104,8 @@ def read_ledger(folder: Path) -> DowngradeLedger:
     """Read the ledger that a downgrade left. Raises OSError, or LogDirError if it is damaged."""
     file = folder / LEDGER_FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=DowngradeLedger)
+        return msgspec.json.decode(read_bounded(PosixDisk(), str(file), BUNDLE_BYTES_MAX), type=DowngradeLedger)
+    except CorruptFileError as long_error:
+        raise LogDirError(str(long_error)) from long_error
     except msgspec.MsgspecError as error:
         raise LogDirError(f"{file}: not a ledger: {error}") from error

@@ -7,7 +7,6 @@ A path is a log directory, a folder of them (one level or two: `data`, or the OU
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +17,10 @@ from falkirk.logdir.errors import (
     NotALogDirError,
 )
 from falkirk.storage import meta_properties
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.log_dir_names import LIVE_MARKER, NEW_SUFFIX, OWN_SUFFIXES
 from falkirk.storage.meta_properties import MetaProperties, parse_meta_properties
+from falkirk.storage.posix_disk import PosixDisk, link_outside
 from falkirk.storage.properties_file import PropertiesFile, parse_properties
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
@@ -100,7 +101,7 @@ def interrupted_log_dirs(paths: list[Path]) -> list[Path]:
     found = []
     for path in paths:
         if path.is_file():
-            properties = parse_properties(path.read_bytes(), file=str(path))
+            properties = parse_properties(read_bounded(PosixDisk(), str(path)), file=str(path))
             places = [_beside(path, name) for name in _configured_names(path, properties)]
         else:
             places = [path, *_folders(path, depth=1)]
@@ -121,7 +122,7 @@ def _children(path: Path) -> list[Path]:
 
 def _log_dirs_of(path: Path) -> tuple[PropertiesFile | None, list[Path]]:
     if path.is_file():
-        properties = parse_properties(path.read_bytes(), file=str(path))
+        properties = parse_properties(read_bounded(PosixDisk(), str(path)), file=str(path))
         return properties, [_configured(path, name) for name in _configured_names(path, properties)]
     if not path.is_dir():
         raise NotALogDirError(f"{path}: no such directory")
@@ -165,27 +166,18 @@ def _search(path: Path, depth: int) -> list[Path]:
 
 def _refuse_links_outside(path: Path) -> None:
     """Check a log directory and its partitions: whatever a link names there would be read and copied as a log."""
-    real = path.resolve()
-    waiting = [path]
-    while waiting:
-        folder = waiting.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_symlink():
-                    target = (folder / entry.name).resolve()
-                    if not target.is_relative_to(real):
-                        raise LinkedOutsideError(
-                            f"{folder / entry.name}: a symbolic link to {target}, outside of the log directory; "
-                            "links are not followed"
-                        )
-                elif entry.is_dir():
-                    waiting.append(folder / entry.name)
+    found = link_outside(str(path))
+    if found is not None:
+        link, target = found
+        raise LinkedOutsideError(
+            f"{link}: a symbolic link to {target}, outside of the log directory; links are not followed"
+        )
 
 
 def _read_log_dir(path: Path) -> LogDir:
     _refuse_links_outside(path)
     file = path / meta_properties.FILE_NAME
-    meta = parse_meta_properties(file.read_bytes(), file=str(file))
+    meta = parse_meta_properties(read_bounded(PosixDisk(), str(file)), file=str(file))
     if meta.version == 0 or meta.node_id is None or meta.cluster_id is None:
         raise NotALogDirError(f"{file}: version {meta.version}; this is not a KRaft node's log directory (version 1)")
     return LogDir(path=path, meta=meta, is_live=(path / LIVE_MARKER).is_file())

@@ -22,7 +22,9 @@ from falkirk.storage.bootstrap_checkpoint import (
     write_bootstrap_snapshot,
 )
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
+from falkirk.storage.bounded_read import CHECKPOINT_BYTES_MAX, read_bounded
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
+from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
 from falkirk.storage.quorum_state import NO_LEADER, NO_VOTE, QuorumState, format_quorum_state, parse_quorum_state
 from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name
@@ -106,7 +108,7 @@ def _metadata_partition(
     voters = cluster.voters.ids if cluster.voters is not None else frozenset()
     # A node may have voted and still have no log.
     file = path / QUORUM_STATE
-    old = parse_quorum_state(file.read_bytes(), file=str(file)) if file.is_file() else None
+    old = parse_quorum_state(read_bounded(PosixDisk(), str(file)), file=str(file)) if file.is_file() else None
     state = new.kraft.quorum_state(old, voters)
     if state is not None:
         files[QUORUM_STATE] = format_quorum_state(_without_settled_vote(state, cluster.epoch))
@@ -141,7 +143,7 @@ def _bootstrap_checkpoint(cluster: Cluster, log_dir: LogDir, new: NewMetadata) -
     if cluster.end_offset == 0:
         return b"".join(write_bootstrap_checkpoint(record_values(new.records), clock=lambda: 0))
     file = log_dir.path / BOOTSTRAP_CHECKPOINT
-    old = file.read_bytes() if file.is_file() else None
+    old = read_bounded(PosixDisk(), str(file), CHECKPOINT_BYTES_MAX) if file.is_file() else None
     return bootstrap_at_levels(old, {METADATA_VERSION: new.metadata_version.level, **new.features}, file=str(file))
 
 

@@ -12,6 +12,7 @@ from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
 from falkirk.protocol.messages.voters_record import VotersRecord
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError, errors_name
 from falkirk.storage.partition_log import list_partition, read_segments
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
@@ -135,7 +136,7 @@ def _problem(kind: WarningKind, file: str, text: str) -> LedgerWarning:
 
 def _read_quorum_state(disk: Disk, directory: Path) -> QuorumState | None:
     file = str(directory / QUORUM_STATE)
-    return parse_quorum_state(disk.read(file), file=file) if disk.exists(file) else None
+    return parse_quorum_state(read_bounded(disk, file), file=file) if disk.exists(file) else None
 
 
 @dataclass(slots=True, kw_only=True)

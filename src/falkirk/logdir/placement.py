@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from falkirk.logdir.locate import METADATA_DIRECTORY
 from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
 from falkirk.protocol.uuid import uuid_text
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_directory import DirectoryState, parse_partition_directory
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
@@ -61,7 +62,7 @@ def _misfits(disk: Disk, cluster: Cluster, node: NodeDirs, path: Path, partition
     if disk.exists(file):
         # Damage is reported by `small_files`.
         with suppress(CorruptFileError):
-            topic_id = parse_partition_metadata(disk.read(file), file=file).topic_id
+            topic_id = parse_partition_metadata(read_bounded(disk, file), file=file).topic_id
             if topic_id != topic.topic_id:
                 yield f"its topic id is {uuid_text(topic_id)}, the metadata says {uuid_text(topic.topic_id)}"
     placed = image.directories[image.replicas.index(node.node_id)]

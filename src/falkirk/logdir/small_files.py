@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.logdir.locate import METADATA_DIRECTORY
 from falkirk.logdir.placement import partitions_of
 from falkirk.storage import leader_epochs, offset_checkpoints, partition_metadata
+from falkirk.storage.bounded_read import CHECKPOINT_BYTES_MAX, read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.producer_state import parse_producer_snapshot
@@ -52,6 +53,6 @@ def _damage(disk: Disk, file: str, parse: Callable[..., object]) -> Iterator[Cor
     if not disk.exists(file):
         return
     try:
-        parse(disk.read(file), file=file)
+        parse(read_bounded(disk, file, CHECKPOINT_BYTES_MAX), file=file)
     except CorruptFileError as error:
         yield error

@@ -16,10 +16,12 @@ from falkirk.protocol.messages import METADATA_RECORDS
 from falkirk.protocol.metadata_record import decode_frame
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+from falkirk.storage.bounded_read import CHECKPOINT_BYTES_MAX, read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.log.log_cut import CUT_SUFFIX
 from falkirk.storage.partition_directory import DirectoryState, parse_partition_directory
 from falkirk.storage.partition_log import list_partition, read_segments
+from falkirk.storage.posix_disk import PosixDisk
 from falkirk.storage.segment import valid_batches_within
 from falkirk.storage.snapshot_file import SnapshotState, format_snapshot_name, read_snapshot
 
@@ -237,7 +239,9 @@ def _check_bootstrap(node: NodeDirs, found: Verification) -> None:
         if not file.is_file():
             continue
         try:
-            values = bootstrap_values(read_bootstrap_checkpoint(file.read_bytes(), file=str(file)))
+            values = bootstrap_values(
+                read_bootstrap_checkpoint(read_bounded(PosixDisk(), str(file), CHECKPOINT_BYTES_MAX), file=str(file))
+            )
             _check_values(values, str(file), 0, found)
         except RemoteProtocolError as error:
             found.add("checksum", file, str(error))

@@ -9,13 +9,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from falkirk.mirror.errors import MirrorError
 from falkirk.mirror.metadata_mirror import mirror_metadata
 from falkirk.mirror.partition_mirror import PartitionMirror
 from falkirk.mirror.topic_mirror import TopicMirrors
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.log_dir_names import LIVE_MARKER
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties, parse_meta_properties
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.posix_disk import PosixDisk, link_outside
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
 from falkirk.storage.quorum_state import QuorumState, format_quorum_state
 
@@ -32,18 +35,27 @@ class MirroredDirectory:
     """Logs of one cluster below `folder`, in a directory that is named after the cluster's id."""
 
     def __init__(self, folder: Path, cluster_id: str, leader_id: int) -> None:
-        """Open or create the directory. Raises OSError, CorruptFileError for a meta.properties that does not parse."""
+        """Open or create the directory.
+
+        Raises OSError, CorruptFileError for a meta.properties that does not parse, and MirrorError where a symbolic
+        link leads out of the directory: what is fetched would be written there.
+        """
         self.path = folder / cluster_id
         self._cluster_id = cluster_id
         meta = self.path / META_PROPERTIES
-        if not meta.exists():
+        if meta.exists():
+            outside = link_outside(str(self.path))
+            if outside is not None:
+                link, target = outside
+                raise MirrorError(f"{link}: a symbolic link to {target}, outside of the directory that is fetched into")
+        else:
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / LIVE_MARKER).touch()
             made = make_meta_properties(
                 cluster_id=cluster_id, node_id=leader_id, directory_id=None, now_ms=int(time.time() * 1000)
             )
             meta.write_bytes(format_meta_properties(made))
-        parse_meta_properties(meta.read_bytes(), file=str(meta))
+        parse_meta_properties(read_bounded(PosixDisk(), str(meta)), file=str(meta))
         self._metadata = PartitionMirror(self.path / METADATA_DIRECTORY)
         self._topics: dict[tuple[str, ...], TopicMirrors] = {}
 

@@ -29,10 +29,12 @@ import msgspec
 from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import Location, expand, open_location
 from falkirk.pipeline.fleet import FleetCluster, FleetLogDir, FleetNode, RequestLog
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.log_dir_names import LIVE_MARKER, OWN_SUFFIXES
 from falkirk.storage.meta_properties import FILE_NAME, parse_meta_properties
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.posix_disk import PosixDisk, link_outside
 from falkirk.storage.properties_file import parse_properties
 
 if TYPE_CHECKING:
@@ -155,7 +157,7 @@ class _Finder:
         """Read a node's server.properties."""
         [file] = _places(path)
         try:
-            properties = parse_properties(file.disk.read(file.path), file=file.uri)
+            properties = parse_properties(read_bounded(file.disk, file.path, file=file.uri), file=file.uri)
         except CorruptFileError as error:
             raise InventoryError(f"{error}") from error
         owner = node_id if node_id is not None else _number(properties.get("node.id") or properties.get("broker.id"))
@@ -202,8 +204,13 @@ class _Finder:
     def _log_dirs_in(self, name: str | None, place: Location) -> Iterator[FleetLogDir]:
         for directory in _search(place, depth=0):
             file = directory / FILE_NAME
+            outside = link_outside(directory.path) if isinstance(directory.disk, PosixDisk) else None
+            if outside is not None:
+                link, target = outside
+                self._add_problem(name, file, f"{link}: a symbolic link to {target}, outside of the log directory")
+                continue
             try:
-                meta = parse_meta_properties(file.disk.read(file.path), file=file.uri)
+                meta = parse_meta_properties(read_bounded(file.disk, file.path, file=file.uri), file=file.uri)
             except (CorruptFileError, OSError) as error:
                 self._add_problem(name, file, f"{error}")
                 continue

@@ -15,6 +15,26 @@ _OPEN_MAX: Final = 64
 _MAPPED_BYTES_MIN: Final = 64 * 1024
 
 
+def link_outside(directory: str) -> tuple[str, str] | None:
+    """Return the first symbolic link at or below a directory that leads out of it, and its target; None: there is none.
+
+    Links to directories are not entered: what they lead to inside is looked at where it is.
+    """
+    real = Path(directory).resolve()
+    waiting = [Path(directory)]
+    while waiting:
+        folder = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    target = (folder / entry.name).resolve()
+                    if not target.is_relative_to(real):
+                        return str(folder / entry.name), str(target)
+                elif entry.is_dir():
+                    waiting.append(folder / entry.name)
+    return None
+
+
 class PosixDisk:
     """Implements `Disk` on the file system of the host."""
 

@@ -10,6 +10,7 @@ from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import Location, expand, open_location
 from falkirk.pipeline.readers.file_tail import tail_problem
 from falkirk.storage.batch_borders import first_batch_bytes
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.meta_properties import FILE_NAME, parse_meta_properties
 from falkirk.storage.partition_directory import (
@@ -186,7 +187,7 @@ def _at(place: Location, kind: _Kind, *, is_named: bool) -> Iterator[Location]:
 def _node_of(log_dir: str) -> int | None:
     file = open_location(log_dir) / FILE_NAME
     try:
-        return parse_meta_properties(file.disk.read(file.path), file=file.uri).node_id
+        return parse_meta_properties(read_bounded(file.disk, file.path, file=file.uri), file=file.uri).node_id
     except (CorruptFileError, OSError):
         return None
 

@@ -12,6 +12,7 @@ from falkirk.protocol.messages import FeatureLevelRecord
 from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOINT
 from falkirk.storage.bootstrap_checkpoint import bootstrap_values, read_bootstrap_checkpoint
+from falkirk.storage.bounded_read import CHECKPOINT_BYTES_MAX, read_bounded
 from falkirk.storage.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from falkirk.storage.partition_directory import METADATA_DIRECTORY, parse_partition_directory
 from falkirk.storage.segment import parse_segment_file
@@ -45,7 +46,9 @@ def log_dir_row(log_dir: FleetLogDir, node_id: int) -> dict[str, Any]:  # Any: v
 
 def _bootstrap_level(file: Location) -> int | None:
     try:
-        snapshot = read_bootstrap_checkpoint(file.disk.read(file.path), file=file.uri)
+        snapshot = read_bootstrap_checkpoint(
+            read_bounded(file.disk, file.path, CHECKPOINT_BYTES_MAX, file=file.uri), file=file.uri
+        )
         records = [read_record(value) for value in bootstrap_values(snapshot)]
     except (RemoteProtocolError, RecordError, OSError):
         return None

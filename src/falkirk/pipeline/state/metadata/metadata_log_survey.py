@@ -13,6 +13,7 @@ from falkirk.protocol.control_record import ControlRecordType, control_record_ty
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, MAGIC_AT, RecordBatch, read_batch
 from falkirk.storage.batch_borders import iter_borders
+from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
@@ -151,7 +152,7 @@ def _quorum_state(
         return None
     file = directory / QUORUM_STATE
     try:
-        return parse_quorum_state(file.disk.read(file.path), file=file.uri)
+        return parse_quorum_state(read_bounded(file.disk, file.path, file=file.uri), file=file.uri)
     except (CorruptFileError, OSError) as error:
         problems.append(_unreadable(file, str(error)))
         return None
