@@ -84,6 +84,7 @@ class TransactionWorld:
             enable2pc=enable2pc,
             keep_prepared_txn=keep_prepared_txn,
         )
+        self._enter()
         response = self._only_reply(self.shard.init_producer_id(ClientContext(api_version=version), request, 1))
         assert isinstance(response, InitProducerIdResponse)
         return ErrorCode(response.error_code), response.producer_id, response.producer_epoch
@@ -100,6 +101,7 @@ class TransactionWorld:
         """Return the error of each partition."""
         topics = [AddPartitionsToTxnTopic(topic, tuple(indexes)) for topic, indexes in by_topic(partitions).items()]
         transaction = AddPartitionsToTxnTransaction(id_, producer_id, epoch, verify_only, topics)
+        self._enter()
         response = self._only_reply(self.shard.add_partitions(ClientContext(api_version=version), transaction, 1))
         assert isinstance(response, AddPartitionsToTxnResult)
         assert response.transactional_id == id_
@@ -114,6 +116,7 @@ class TransactionWorld:
     ) -> ErrorCode:
         request = AddOffsetsToTxnRequest(id_, producer_id, epoch, "g")
         partition = TopicPartition("__consumer_offsets", 3)
+        self._enter()
         response = self._only_reply(self.shard.add_offsets(ClientContext(api_version=version), request, partition, 1))
         return ErrorCode(response.error_code)
 
@@ -128,6 +131,7 @@ class TransactionWorld:
     ) -> tuple[ErrorCode, int, int]:
         """Return the error, and the next producer id and epoch."""
         request = EndTxnRequest(id_, producer_id, epoch, commit)
+        self._enter()
         response = self._only_reply(self.shard.end_transaction(ClientContext(api_version=version), request, 1))
         assert isinstance(response, EndTxnResponse)
         return ErrorCode(response.error_code), response.producer_id, response.producer_epoch
@@ -186,7 +190,7 @@ class TransactionWorld:
     def load(self, entries: Iterable[LoggedRecord]) -> LoadFailure | None:
         self.loader = TransactionLoader(self.shard)
         for entry in entries:
-            record = Record(0, 0, entry.key, entry.value)
+            record = Record(entry.offset, 0, entry.key, entry.value)
             batch = read_batch(memoryview(build_batch([record], base_offset=entry.offset)), 0)
             failure = self.loader.apply_batch(batch)
             if failure is not None:
@@ -232,6 +236,5 @@ class TransactionWorld:
         self.shard.context.feature_levels = {"transaction.version": self.level}
 
     def _only_reply(self, outcome: Outcome) -> Any:
-        self._enter()
         (response,) = self.apply(outcome)
         return response

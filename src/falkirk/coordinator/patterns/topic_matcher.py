@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.patterns.topic_pattern import (
+    TOPIC_CHARACTERS,
     Assertion,
     Characters,
     Choice,
@@ -49,10 +50,10 @@ class TopicMatcher:
         self._work = 0
 
     @classmethod
-    def compiled(cls, pattern: str) -> TopicMatcher:
-        """Compile an expression. Raises TopicPatternError."""
+    def compiled(cls, pattern: str, alphabet: frozenset[str] = TOPIC_CHARACTERS) -> TopicMatcher:
+        """Compile an expression for names of these characters. Raises TopicPatternError."""
         program: list[_Step] = []
-        _compile(parse_topic_pattern(pattern), program)
+        _compile(parse_topic_pattern(pattern, alphabet), program)
         program.append(_Take(frozenset((_END,))))
         return cls(program)
 

@@ -1,6 +1,6 @@
 r"""Regular expressions of subscriptions: RE2's syntax, parsed into a tree for the matcher.
 
-Only topic names are matched, which have 65 characters: a class of characters is a set of these.
+Names are matched, of topics (65 characters) or of another alphabet: a class of characters is a set of these.
 
 Differs from Kafka (RE2J 1.8): `\p{...}` accepts general categories and the scripts Latin and Common, other scripts are
 refused; groups nest up to 100 deep; an expression whose repetitions unfold to more than 40 000 steps is refused.
@@ -19,22 +19,23 @@ from typing import Final, Literal
 TOPIC_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "._-")
 
 
-_ANY: Final = TOPIC_CHARACTERS
 _DIGITS: Final = frozenset(string.digits)
 _WORD: Final = frozenset(string.ascii_letters + string.digits + "_")
-_PERL_CLASSES: Final = {"d": _DIGITS, "w": _WORD, "s": frozenset[str]()}
+_ASCII: Final = frozenset(map(chr, range(128)))
+_CONTROLS: Final = frozenset(each for each in _ASCII if not each.isprintable())
+_PERL_CLASSES: Final = {"d": _DIGITS, "w": _WORD, "s": frozenset("\t\n\f\r ")}
 _POSIX_CLASSES: Final = {
     "alnum": frozenset(string.ascii_letters + string.digits),
     "alpha": frozenset(string.ascii_letters),
-    "ascii": _ANY,
-    "blank": frozenset[str](),
-    "cntrl": frozenset[str](),
+    "ascii": _ASCII,
+    "blank": frozenset("\t "),
+    "cntrl": _CONTROLS,
     "digit": _DIGITS,
-    "graph": _ANY,
+    "graph": _ASCII - _CONTROLS - {" "},
     "lower": frozenset(string.ascii_lowercase),
-    "print": _ANY,
-    "punct": frozenset("._-"),
-    "space": frozenset[str](),
+    "print": _ASCII - _CONTROLS,
+    "punct": frozenset(string.punctuation),
+    "space": frozenset(string.whitespace),
     "upper": frozenset(string.ascii_uppercase),
     "word": _WORD,
     "xdigit": frozenset(string.hexdigits),
@@ -43,8 +44,8 @@ _CONTROL_ESCAPES: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t"
 _CATEGORIES: Final = re.compile("C[cfos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?")
 _SCRIPTS: Final = {
     "Latin": frozenset(string.ascii_letters),
-    "Common": _ANY.difference(string.ascii_letters),
-    "Any": _ANY,
+    "Common": _ASCII.difference(string.ascii_letters),
+    "Any": _ASCII,
 }
 _FLAGS: Final = frozenset("imsU")
 _REPEAT_MAX: Final = 1_000
@@ -100,16 +101,17 @@ class Repetition:
 Node = Characters | Assertion | Sequence | Choice | Repetition
 
 
-def parse_topic_pattern(pattern: str) -> Node:
-    """Parse an expression. Raises TopicPatternError."""
-    return _Parser(pattern).parse()
+def parse_topic_pattern(pattern: str, alphabet: frozenset[str] = TOPIC_CHARACTERS) -> Node:
+    """Parse an expression for names of these characters. Raises TopicPatternError."""
+    return _Parser(pattern, alphabet).parse()
 
 
 class _Parser:
     """A recursive descent parser; `_at` is its position in the text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, alphabet: frozenset[str]) -> None:
         self._text = text
+        self._any = alphabet
         self._at = 0
         self._depth = 0
         self._ignores_case = False
@@ -181,7 +183,7 @@ class _Parser:
                 return Assertion(character)
             case ".":
                 self._at += 1
-                return Characters(_ANY)
+                return Characters(self._any)
             case _:
                 self._at += 1
                 return self._literal(character)
@@ -259,7 +261,7 @@ class _Parser:
         perl = _PERL_CLASSES.get(letter.lower()) if letter else None
         if perl is not None:
             self._at += 2
-            return perl if letter.islower() else _ANY - perl
+            return perl & self._any if letter.islower() else self._any - perl
         if letter not in {"p", "P"}:
             return None
         name = self._text[self._at + 2 : self._at + 3]
@@ -269,8 +271,16 @@ class _Parser:
             name = self._text[self._at : max(end, self._at)]
             self._at = end + 1
         is_negated = (letter == "P") != name.startswith("^")
-        found = _unicode_class(name.removeprefix("^"))
-        return _ANY - found if is_negated else found
+        found = self._unicode_class(name.removeprefix("^"))
+        return self._any - found if is_negated else found
+
+    def _unicode_class(self, name: str) -> frozenset[str]:
+        if _CATEGORIES.fullmatch(name):
+            return frozenset(each for each in self._any if unicodedata.category(each).startswith(name))
+        found = _SCRIPTS.get(name)
+        if found is None:
+            raise TopicPatternError(_BAD_RANGE)
+        return found & self._any
 
     def _escaped_character(self) -> str:
         text = self._text
@@ -317,7 +327,7 @@ class _Parser:
                 raise TopicPatternError(_MISSING_BRACKET)
             if text[self._at] == "]" and not is_first:
                 self._at += 1
-                return _ANY - self._cased(frozenset(found)) if is_negated else frozenset(found)
+                return self._any - self._cased(frozenset(found)) if is_negated else frozenset(found)
             is_first = False
             found |= self._class_part()
 
@@ -331,7 +341,7 @@ class _Parser:
                 posix = _POSIX_CLASSES.get(name.removeprefix("^"))
                 if posix is None:
                     raise TopicPatternError(_BAD_RANGE)
-                return _ANY - posix if name.startswith("^") else posix
+                return self._any - posix if name.startswith("^") else posix & self._any
         if text[self._at] == "\\":
             escaped = self._escaped_class()
             if escaped is not None:
@@ -342,7 +352,7 @@ class _Parser:
             high = self._class_character()
             if high < low:
                 raise TopicPatternError(_BAD_RANGE)
-        return frozenset(each for each in _ANY if low <= each <= high)
+        return frozenset(each for each in self._any if low <= each <= high)
 
     def _class_character(self) -> str:
         if self._text[self._at] == "\\":
@@ -351,12 +361,12 @@ class _Parser:
         return self._text[self._at - 1]
 
     def _literal(self, character: str) -> Characters:
-        return Characters(self._cased(_ANY.intersection(character)))
+        return Characters(self._cased(self._any.intersection(character)))
 
     def _cased(self, characters: frozenset[str]) -> frozenset[str]:
         if not self._ignores_case:
             return characters
-        return characters.union(*({each.lower(), each.upper()} for each in characters))
+        return characters.union(*({each.lower(), each.upper()} for each in characters)) & self._any
 
     def _accept(self, character: str) -> bool:
         is_here = self._text.startswith(character, self._at)
@@ -366,12 +376,3 @@ class _Parser:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
-
-
-def _unicode_class(name: str) -> frozenset[str]:
-    if _CATEGORIES.fullmatch(name):
-        return frozenset(each for each in _ANY if unicodedata.category(each).startswith(name))
-    found = _SCRIPTS.get(name)
-    if found is None:
-        raise TopicPatternError(_BAD_RANGE)
-    return found

@@ -69,7 +69,7 @@ class Endings:
 
         Not a client's request: the finalized transaction.version decides how.
         """
-        version = self._context.transaction_version
+        version = self._context.transaction_version if self._rules.bumps_epochs else 0
         if not supports_epoch_bump(version) or self._rules.fences_twice:
             metadata = replace(
                 metadata,

@@ -44,14 +44,14 @@ class MarkerProgress:
         epoch of the producer or the coordinator ends the attempt, as in Kafka: another coordinator has taken over.
         """
         metadata = self._store.get(markers.transactional_id)
-        if metadata is None or not self._is_current(metadata, markers) or not _ABANDONED.isdisjoint(results.values()):
+        if metadata is None or not _is_current(metadata, markers) or not _ABANDONED.isdisjoint(results.values()):
             return NOTHING
         unmarked = self._store.unmarked[metadata.transactional_id]
         unmarked.difference_update(each for each, error in results.items() if error in _WRITTEN)
         if not unmarked:
             return self._complete(metadata.transactional_id)
         retried = tuple(sorted(unmarked.intersection(results)))
-        return Outcome(markers=(replace(markers, partitions=retried),)) if retried else NOTHING
+        return Outcome(markers=(self._again(markers, retried),)) if retried else NOTHING
 
     def partitions_deleted(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Skip the markers of deleted partitions; transactions that lack no other are completed by a timer."""
@@ -63,13 +63,8 @@ class MarkerProgress:
             if not unmarked:
                 self._complete_at(transactional_id, self._context.now_ms)
 
-    def _is_current(self, metadata: TransactionMetadata, markers: TransactionMarkers) -> bool:
-        return (
-            metadata.is_prepared
-            and metadata.producer_id == markers.producer_id
-            and metadata.producer_epoch == markers.producer_epoch
-            and markers.coordinator_epoch == self._context.coordinator_epoch
-        )
+    def _again(self, markers: TransactionMarkers, partitions: tuple[TopicPartition, ...]) -> TransactionMarkers:
+        return replace(markers, coordinator_epoch=self._context.coordinator_epoch, partitions=partitions)
 
     def _complete(self, transactional_id: str) -> Outcome:
         metadata = self._store.get(transactional_id)
@@ -85,3 +80,9 @@ class MarkerProgress:
     def _refused(self, transactional_id: str, error: ErrorCode) -> Sequence[Reply]:  # noqa: ARG002
         self._complete_at(transactional_id, self._context.now_ms + COMPLETION_RETRY_MS)
         return ()
+
+
+def _is_current(metadata: TransactionMetadata, markers: TransactionMarkers) -> bool:
+    """Return whether the markers are those of the decision that is to be carried out."""
+    is_same = (metadata.producer_id, metadata.producer_epoch) == (markers.producer_id, markers.producer_epoch)
+    return metadata.is_prepared and is_same

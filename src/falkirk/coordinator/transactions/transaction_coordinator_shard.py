@@ -97,7 +97,7 @@ class TransactionCoordinatorShard:
         return Outcome(replies=(Reply(token, DescribeTransactionsResponse(transaction_states=states)),))
 
     def list_transactions(self, request: ListTransactionsRequest) -> Sequence[ListedTransaction]:
-        """Return this shard's part of a ListTransactionsResponse."""
+        """Return this shard's part of a ListTransactionsResponse. Raises TopicPatternError for a bad pattern."""
         return listed(self.store, request, self.context.now_ms)
 
     # --- Markers

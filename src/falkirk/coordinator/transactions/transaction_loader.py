@@ -6,7 +6,7 @@
     failure = loader.finish()
     loader.unknown_types                     # types that were skipped, to be logged once per type and partition
 
-Keys of an unknown type are skipped by every release, values of an unknown version by those from 4.2 on, and by a
+Keys of an unknown type are skipped by every release, values of an unknown version by those from 4.3 on, and by a
 tolerant shard, which reads a newer version as the highest known one. Differs from Kafka: what cannot be read otherwise
 fails the partition; there the load ends silently with what was read by then, and all later transactions are forgotten.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
@@ -10,13 +12,16 @@ from falkirk.protocol.messages.transaction_log_value import PartitionsSchema
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 from falkirk.protocol.topic_partition import TopicPartition, by_topic
 
+if TYPE_CHECKING:
+    from falkirk.coordinator.transactions.transaction_rules import TransactionRules
+
 
 def transaction_record(
-    metadata: TransactionMetadata, transaction_version: int, *, records_producer_ids: bool
+    metadata: TransactionMetadata, transaction_version: int, rules: TransactionRules
 ) -> CoordinatorRecord:
     """Return the record of a state; only flexible ones (transaction.version 1 and above) hold all fields."""
     is_flexible = transaction_version > 0
-    holds_ids = is_flexible and records_producer_ids
+    holds_ids = is_flexible and rules.records_producer_ids
     is_empty = metadata.state is TransactionState.EMPTY
     partitions = [PartitionsSchema(topic, tuple(indexes)) for topic, indexes in by_topic(metadata.partitions).items()]
     value = TransactionLogValue(
@@ -29,7 +34,7 @@ def transaction_record(
         transaction_partitions=None if is_empty else partitions,
         transaction_last_update_timestamp_ms=metadata.last_update_timestamp_ms,
         transaction_start_timestamp_ms=metadata.start_timestamp_ms,
-        client_transaction_version=metadata.client_transaction_version if is_flexible else 0,
+        client_transaction_version=metadata.client_transaction_version if is_flexible and rules.bumps_epochs else 0,
     )
     return CoordinatorRecord(TransactionLogKey(metadata.transactional_id), value, int(is_flexible))
 

@@ -23,18 +23,19 @@ LATEST_ADD_PARTITIONS_VERSION_OF_CLIENTS: Final = 3
 class TransactionRules:
     """`missing_partition_error`: of a partition that verification does not find in the transaction.
 
-    `fences_twice`: at transaction.version 2, InitProducerId and timeouts raise the epoch of an open transaction by two
-    (KAFKA-19367). `records_producer_ids`: flexible records keep the previous and next producer id.
-    `skips_newer_values`: values of an unknown version are skipped when loading, instead of ending it.
-    `checks_pending_first`: AddPartitionsToTxn while markers are written gets CONCURRENT_TRANSACTIONS whatever its
-    producer id and epoch are.
+    `bumps_epochs`: transactions can have epochs of their own (KIP-890). `checks_pending_first`: AddPartitionsToTxn
+    while markers are written gets CONCURRENT_TRANSACTIONS whatever its producer id and epoch are. `fences_twice`: at
+    transaction.version 2, InitProducerId and timeouts raise the epoch of an open transaction by two (KAFKA-19367).
+    `records_producer_ids`: flexible records keep the previous and next producer id. `skips_newer_values`: values of an
+    unknown version are skipped when loading, instead of ending it.
     """
 
     missing_partition_error: ErrorCode
+    bumps_epochs: bool
+    checks_pending_first: bool
     fences_twice: bool
     records_producer_ids: bool
     skips_newer_values: bool
-    checks_pending_first: bool
 
 
 def transaction_rules(release: Release) -> TransactionRules:
@@ -45,22 +46,24 @@ def transaction_rules(release: Release) -> TransactionRules:
     return found
 
 
-_4_3: Final = TransactionRules(
+_3_8: Final = TransactionRules(
     missing_partition_error=ErrorCode.TRANSACTION_ABORTABLE,
+    bumps_epochs=False,
+    checks_pending_first=False,
     fences_twice=False,
-    records_producer_ids=True,
-    skips_newer_values=True,
-    checks_pending_first=True,
+    records_producer_ids=False,
+    skips_newer_values=False,
 )
-_4_0: Final = replace(_4_3, fences_twice=True, records_producer_ids=False, skips_newer_values=False)
+_4_1: Final = replace(_3_8, bumps_epochs=True, checks_pending_first=True)
+_4_3: Final = replace(_4_1, records_producer_ids=True, skips_newer_values=True)
 
 _RULES: Final[Mapping[str, TransactionRules]] = {
-    "3.7.2": replace(_4_0, missing_partition_error=ErrorCode.INVALID_TXN_STATE),
-    "3.8.1": _4_0,
-    "3.9.1": _4_0,
-    "4.0.0": _4_0,
-    "4.1.1": _4_0,
-    "4.2.1": _4_3,
+    "3.7.2": replace(_3_8, missing_partition_error=ErrorCode.INVALID_TXN_STATE),
+    "3.8.1": _3_8,
+    "3.9.1": _3_8,
+    "4.0.0": replace(_4_1, fences_twice=True),
+    "4.1.1": _4_1,
+    "4.2.1": _4_1,
     "4.3.1": _4_3,
     "4.4.0": _4_3,
 }

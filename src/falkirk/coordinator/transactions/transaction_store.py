@@ -65,8 +65,7 @@ class TransactionStore:
         on_refused: Callable[[ErrorCode], Sequence[Reply]] | None = None,
     ) -> Outcome:
         """Return the outcome that leads to a state. What no record of its version holds is kept in memory."""
-        version = self._context.transaction_version
-        record = transaction_record(metadata, version, records_producer_ids=self._rules.records_producer_ids)
+        record = transaction_record(metadata, self._context.transaction_version, self._rules)
         return Outcome(
             records=(record,),
             replies=replies,
