@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 """Bytes per read: on an object store a request takes about as long as reading this much."""
-_length_at = Struct(">i").unpack_from
+_int_at = Struct(">i").unpack_from
+_LEADER_EPOCH_AT: Final = 12
 _LENGTH_MIN: Final = HEADER_BYTES - LENGTH_END
 
 
@@ -26,11 +27,20 @@ def borders(data: memoryview, at: int = 0) -> Iterator[int]:
     """Yield the end of each whole batch from `at` on; ends where the next one is impossible or incomplete."""
     limit = len(data)
     while at + HEADER_BYTES <= limit:
-        (length,) = _length_at(data, at + 8)
+        (length,) = _int_at(data, at + 8)
         if length < _LENGTH_MIN or data[at + MAGIC_AT] != MAGIC or at + LENGTH_END + length > limit:
             return
         at += LENGTH_END + length
         yield at
+
+
+def leader_epochs(data: memoryview) -> Iterator[int]:
+    """Yield the leader epoch of each whole batch."""
+    at = 0
+    for end in borders(data):
+        (epoch,) = _int_at(data, at + _LEADER_EPOCH_AT)
+        yield epoch
+        at = end
 
 
 def iter_borders(
@@ -45,7 +55,7 @@ def iter_borders(
             block, block_at, at = memoryview(disk.read(path, position, min(block_bytes, end - position))), position, 0
             if len(block) < HEADER_BYTES:
                 return
-        (length,) = _length_at(block, at + 8)
+        (length,) = _int_at(block, at + 8)
         if length < _LENGTH_MIN or block[at + MAGIC_AT] != MAGIC or position + LENGTH_END + length > end:
             return
         position += LENGTH_END + length
@@ -56,5 +66,5 @@ def first_batch_bytes(data: memoryview) -> int | None:
     """Return the size of the batch that begins here, complete or not; None if none does."""
     if len(data) < HEADER_BYTES or data[MAGIC_AT] != MAGIC:
         return None
-    (length,) = _length_at(data, 8)
+    (length,) = _int_at(data, 8)
     return LENGTH_END + int(length) if length >= _LENGTH_MIN else None

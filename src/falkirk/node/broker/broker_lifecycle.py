@@ -165,6 +165,10 @@ class BrokerLifecycle:
         self._is_ready_to_unfence = True
         self._next_ms = min(self._next_ms, self._step.now_ms + STARTING_INTERVAL_MS)
 
+    def defer_unfencing(self) -> None:
+        """Ask to stay fenced until `begin_unfencing`."""
+        self._is_ready_to_unfence = False
+
     def begin_shutdown(self) -> None:
         """Ask the controller to move leaderships away; a broker that does not run yet just stops."""
         if self.state is BrokerState.RUNNING:
@@ -229,7 +233,7 @@ class BrokerLifecycle:
         )
 
     @property
-    def _is_fenced(self) -> bool:
+    def is_fenced(self) -> bool:
         """True if the image has this registration as fenced: it leads nothing, and is in no ISR."""
         registered = self._metadata.image.cluster.brokers.get(self._step.config.node_id)
         return registered is not None and registered.broker_epoch == self.broker_epoch and registered.fenced
@@ -286,7 +290,7 @@ class BrokerLifecycle:
 
     def _failed(self, event: str, reason: str) -> None:
         # A controller that was shutting down itself may have fenced the broker without responding.
-        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and self._is_fenced:
+        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and self.is_fenced:
             self._change(BrokerState.SHUTTING_DOWN)
             return
         self._next_ms = self._step.now_ms + self._backoff.next_ms()

@@ -127,12 +127,15 @@ class BrokerRole:
         self._reported_logs = 0
         # The end offset of the image that must be applied before the broker asks to be unfenced; None: it has asked.
         self._unfence_at: int | None = None
+        # It was fenced while it ran, and had changes to apply: until the image has it unfenced.
+        self._is_damped = False
         self._fail_log_dirs(failed)
 
     def tick(self) -> None:
         """Do the periodic work. Raises FatalError as BrokerLifecycle and ReplicaManager do."""
         if self._is_loading:
             self._load_logs()
+        self._damp()
         if self._unfence_at is not None and self._applied_offset() >= self._unfence_at:
             self._unfence_at = None
             self._lifecycle.begin_unfencing()
@@ -242,6 +245,19 @@ class BrokerRole:
         self.replicas.start(self._logs)
         self.groups.start(self.replicas.image)
         self._unfence_at = self.replicas.image.provenance.end_offset
+
+    def _damp(self) -> None:
+        """Stay fenced, once fenced, until what the image wanted then is applied.
+
+        A broker that its disk keeps busy would else get leaderships, which need more files, as soon as its next
+        heartbeat is in time. Differs from Kafka, whose heartbeats never ask for that while a broker runs.
+        """
+        if self.state is not BrokerState.RUNNING or not self._lifecycle.is_fenced:
+            self._is_damped = False
+        elif not self._is_damped and self.replicas.pending_offset is not None:
+            self._is_damped = True
+            self._unfence_at = self.replicas.image.provenance.end_offset
+            self._lifecycle.defer_unfencing()
 
     def _report_loading(self, logs: LogManager) -> None:
         """Report how far the loading is, every LOADING_FACT_LOGS logs."""

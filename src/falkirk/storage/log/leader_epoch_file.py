@@ -9,6 +9,8 @@ from falkirk.storage import leader_epochs
 from falkirk.storage.leader_epoch_cache import LeaderEpochCache
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from falkirk.storage.disk import Disk
 
 
@@ -37,6 +39,15 @@ class LeaderEpochFile:
     def assign(self, epoch: int, start_offset: int) -> None:
         """Record that `epoch` starts at `start_offset`."""
         if self.cache.assign(epoch, start_offset):
+            self.save()
+
+    def assign_all(self, starts: Iterable[tuple[int, int]]) -> None:
+        """Record epochs and their start offsets, those of replicated batches: the file is written once at most."""
+        is_new = False
+        for epoch, start_offset in starts:
+            if epoch != self.cache.latest_epoch:
+                is_new |= self.cache.assign(epoch, start_offset)
+        if is_new:
             self.save()
 
     def truncate_from_end(self, end_offset: int) -> None:

@@ -203,9 +203,7 @@ class UnifiedLog:
                 reason = f"the first batch begins at offset {first_offset}, the log ends at {self.log_end_offset}"
                 raise CorruptRecordsError(reason)
             self.truncate_fully_and_start_at(first_offset)
-        for batch in batches:
-            if batch.leader_epoch != self._epochs.cache.latest_epoch:
-                self.assign_epoch_start_offset(batch.leader_epoch, batch.base_offset)
+        self._epochs.assign_all((batch.leader_epoch, batch.base_offset) for batch in batches)
         self._append(memoryview(records)[: batches[-1].end_position], batches)
         return LogAppendInfo(
             first_offset=first_offset,

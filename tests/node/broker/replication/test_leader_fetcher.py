@@ -12,6 +12,7 @@ from falkirk.node.broker.replication.hosted_partition import HostedPartition
 from falkirk.node.broker.replication.leader_fetcher import LeaderFetcher
 from falkirk.node.broker.replication.settings import ReplicationSettings
 from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.node.sliced_work import SlicedWorks
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
@@ -85,6 +86,7 @@ class Leader:
                 features=SimpleNamespace(metadata_version=VERSION),
                 topics=SimpleNamespace(names={TOPIC_ID: "t"}),
             ),
+            works=SlicedWorks(lambda: None),
             effects=lambda fact: self.facts.append((fact.event, fact.fields["reason"])),
         )
         quota: Any = SimpleNamespace(is_exceeded=False, is_throttled=lambda _: False)
@@ -108,10 +110,12 @@ class Leader:
 
     # What tests say and see.
 
-    def replica(self, key: TopicIdPartition, *batches: bytes, high_watermark: int = 0) -> HostedPartition:
+    def replica(
+        self, key: TopicIdPartition, *batches: bytes, high_watermark: int = 0, disk: MemoryDisk | None = None
+    ) -> HostedPartition:
         """Have the follower fetch one more partition, whose log has these batches."""
         log = LogOpening(
-            disk=MemoryDisk(),
+            disk=disk or MemoryDisk(),
             directory=f"/d0/t-{key.partition}",
             config=LogConfig(),
             topic_partition=key.topic_partition,
@@ -135,8 +139,11 @@ class Leader:
         self.fetcher.tick()
         return self.sent[-1][0] if len(self.sent) > before else None
 
-    def answer(self, answer: WireMessage | RequestFailure) -> None:
+    def answer(self, answer: WireMessage | RequestFailure, *, is_applied: bool = True) -> None:
+        """Answer the last request; `is_applied`: over as many steps as it takes."""
         self.sent[-1][1](answer)
+        while is_applied and self.context.works.is_busy:
+            self.context.works.progress()
 
     def fetched(self, *partitions: PartitionData, session_id: int = SESSION, **fields: Any) -> None:
         topics = [FetchableTopicResponse("", TOPIC_ID, list(partitions))] if partitions else []
@@ -649,3 +656,50 @@ def test_an_answer_after_the_end_changes_nothing(leader: Leader) -> None:
     assert leader.disconnected == [Endpoint("h", 9092)]
     assert replica.log is not None
     assert replica.log.log_end_offset == 0
+
+
+# --- Over many steps
+
+
+def test_first_batches_of_an_epoch_are_written_over_many_steps_and_the_next_request_waits(leader: Leader) -> None:
+    keys = [TopicIdPartition(TOPIC_ID, "t", index) for index in range(5)]
+    partitions = [leader.replica(key) for key in keys]
+    leader.asked()
+    topics = [FetchableTopicResponse("", TOPIC_ID, [data(index, records=batch(0)) for index in range(5)])]
+    leader.answer(FetchResponse(session_id=SESSION, responses=topics), is_applied=False)
+
+    written = []
+    while leader.context.works.is_busy:
+        assert leader.asked() is None
+        leader.context.works.progress()
+        written.append(sum(partition.log is not None and partition.log.log_end_offset for partition in partitions))
+
+    assert written == [2, 4, 5]
+    assert told(leader.asked()) == dict.fromkeys(range(5), (1, LEADER_EPOCH, LEADER_EPOCH))
+    # Further batches of the epoch need no sync.
+    leader.fetched(data(3, records=batch(1)))
+    assert not leader.context.works.is_busy
+    assert told(leader.asked()) == {3: (2, LEADER_EPOCH, LEADER_EPOCH)}
+
+
+def test_what_is_not_written_yet_is_dropped_when_a_fetcher_is_closed(leader: Leader) -> None:
+    partitions = [leader.replica(TopicIdPartition(TOPIC_ID, "t", index)) for index in range(3)]
+    leader.asked()
+    topics = [FetchableTopicResponse("", TOPIC_ID, [data(index, records=batch(0)) for index in range(3)])]
+    leader.answer(FetchResponse(session_id=SESSION, responses=topics), is_applied=False)
+    leader.fetcher.close()
+    leader.context.works.progress()
+    assert not leader.context.works.is_busy
+    assert [partition.log is not None and partition.log.log_end_offset for partition in partitions] == [0, 0, 0]
+
+
+def test_the_epochs_of_one_answer_are_written_once(leader: Leader) -> None:
+    disk = MemoryDisk()
+    writes = []
+    write = disk.write
+    disk.write = lambda path, chunks: writes.append(path) or write(path, chunks)  # type: ignore[method-assign,func-returns-value]
+    leader.replica(A, disk=disk)
+    leader.asked()
+    leader.fetched(data(records=batch(0, epoch=2) + batch(1, epoch=3) + batch(2, epoch=5)))
+    assert [path for path in writes if path.endswith("leader-epoch-checkpoint")] == ["/d0/t-0/leader-epoch-checkpoint"]
+    assert told(leader.asked()) == {0: (3, LEADER_EPOCH, 5)}

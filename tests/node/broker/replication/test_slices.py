@@ -9,9 +9,12 @@ import pytest
 from replica_cluster import ReplicaCluster
 from slow_disk import SlowDisk
 
+from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import CreateTopicsRequest
+from falkirk.protocol.messages import CreateTopicsRequest, ProduceRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
+from falkirk.protocol.record import Record
 from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -76,7 +79,14 @@ class LongestStep:
         host.running.step = counted
 
 
-@pytest.mark.parametrize(("sync_ms", "partitions"), [(10, 1_000), (20, 500), (50, 200)])
+@pytest.mark.parametrize(
+    ("sync_ms", "partitions"),
+    [
+        (10, 300),
+        (50, 100),
+        *(pytest.param(sync_ms, 1_000, marks=pytest.mark.full) for sync_ms in (10, 20, 50)),
+    ],
+)
 def test_brokers_that_create_many_logs_on_slow_disks_are_not_fenced(sync_ms, partitions):
     cluster = a_cluster(sync_ms)
     longest = [LongestStep(cluster.network.hosts[broker]) for broker in cluster.brokers]
@@ -85,9 +95,60 @@ def test_brokers_that_create_many_logs_on_slow_disks_are_not_fenced(sync_ms, par
     cluster.run_until(lambda: are_made(cluster, "t", partitions), within_ms=300_000)
     cluster.run(10_000)
 
+    # The first records of a leader's epoch: followers write that into a file of each partition.
+    assert produce_everywhere(cluster, "t", partitions) == {ErrorCode.NONE}
+    cluster.run(5_000)
+
     assert cluster.network.facts("broker-fenced") == []
     assert max(each.syncs for each in longest) <= SYNCS_IN_A_STEP
-    assert cluster.produce("t", b"one", index=partitions - 1) == 0
+    assert cluster.values(101, "t", partitions - 1) == cluster.values(102, "t", partitions - 1) == [b"one"]
+
+
+def produce_everywhere(cluster: ReplicaCluster, topic: str, partitions: int) -> set[int]:
+    """Produce to all partitions, in one request to each leader; return the error codes."""
+    of_leaders: dict[int, list[PartitionProduceData]] = {}
+    for index in range(partitions):
+        batch = build_batch([Record(0, cluster.network.now_ms, None, b"one")], base_offset=0)
+        of_leaders.setdefault(cluster.state(topic, index).leader, []).append(PartitionProduceData(index, batch))
+    errors: set[int] = set()
+    for leader, data in of_leaders.items():
+        client, topics = cluster.client(leader), [TopicProduceData(name=topic, partition_data=data)]
+        sent = client.send(ProduceRequest(acks=-1, timeout_ms=300_000, topic_data=topics), 9)
+        cluster.run_until(lambda sent=sent, client=client: sent in client.answers, within_ms=300_000)
+        (answered,) = client.answers[sent].responses
+        errors |= {each.error_code for each in answered.partition_responses}
+    return errors
+
+
+def test_a_leader_that_comes_back_follows_many_partitions_without_being_fenced_again():
+    cluster = a_cluster(sync_ms=10)
+    cluster.create("t", partitions=200, factor=2)
+    cluster.kill(102)
+    fencings = len(cluster.network.facts("broker-fenced"))
+    cluster.start(102)
+    cluster.wait_for_isr("t", 101, 102, index=199)
+    longest = LongestStep(cluster.network.hosts[102])
+
+    assert produce_everywhere(cluster, "t", 200) == {ErrorCode.NONE}
+
+    assert longest.syncs <= SYNCS_IN_A_STEP
+    assert len(cluster.network.facts("broker-fenced")) == fencings
+
+
+def test_a_broker_that_was_fenced_while_it_made_files_stays_fenced_until_they_are_there():
+    cluster = a_cluster(sync_ms=50)
+    begin_create(cluster, "t", 200)
+    cluster.run_until(lambda: "t" in topic_ids(cluster, 102))
+    broker = cluster.network.hosts[102].running.broker
+    assert broker is not None
+    # As if a step had taken that long.
+    broker._lifecycle._next_ms = cluster.network.now_ms + 5_000
+    cluster.run_until(lambda: known(cluster).cluster.brokers[102].fenced)
+
+    cluster.run_until(lambda: not known(cluster).cluster.brokers[102].fenced, within_ms=300_000)
+
+    assert cluster.replicas(102).pending_offset is None
+    assert len(cluster.network.facts("broker-fenced")) == 1
 
 
 def test_what_heartbeats_report_is_what_is_applied_to_files():

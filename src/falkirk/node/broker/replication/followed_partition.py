@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.storage.batch_borders import leader_epochs
+
 if TYPE_CHECKING:
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
     from falkirk.protocol.messages.fetch_response import PartitionData
@@ -41,6 +43,14 @@ class FollowedPartition:
             epoch,
             is_truncating=epoch is None and log.log_end_offset != log.high_watermark,
         )
+
+    def needs_sync(self, data: PartitionData) -> bool:
+        """Return whether `apply` truncates, or writes a leader epoch: the disk may need a while for it."""
+        if data.error_code:
+            return False
+        if data.diverging_epoch.epoch >= 0:
+            return True
+        return any(epoch != self.last_fetched_epoch for epoch in leader_epochs(memoryview(data.records or b"")))
 
     def apply(self, data: PartitionData) -> None:
         """Append the fetched records, or truncate the log where it diverges from the leader's.

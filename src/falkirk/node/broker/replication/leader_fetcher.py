@@ -3,6 +3,9 @@
 One request at a time is in flight. Where logs diverge the response says so, and the follower truncates its log there
 (KIP-595's truncation on fetch, which all metadata versions of KRaft have); a follower without leader epochs truncates
 to its high watermark. If the leader does not have an offset, ListOffsets finds its log's end and start.
+
+What a response changes only in memory and in the page cache is applied at once; what needs syncs (the first batch of a
+leader epoch, a truncation) over many steps, a few partitions in each. The next request waits for it.
 """
 
 from __future__ import annotations
@@ -22,15 +25,20 @@ from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
 from falkirk.storage.log.append import CorruptRecordsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
     from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.node.connections.outbound_connections import OutboundConnections
+    from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.protocol.messages.fetch_request import ForgottenTopic
     from falkirk.protocol.messages.fetch_response import PartitionData
+    from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse
     from falkirk.protocol.schema import WireMessage
+
+SYNCED_AT_ONCE: Final = 2
+"""How many partitions a slice syncs: two syncs for a leader epoch, up to eight for a truncation."""
 
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
 
@@ -69,6 +77,8 @@ class LeaderFetcher:
         self._throttled_until_ms = 0
         self._is_pending = False
         self._is_closed = False
+        # What the last response changes, as far as it needs syncs.
+        self._applying: SlicedWork | None = None
         self._retry_at_ms = 0
 
     # --- Partitions
@@ -101,15 +111,17 @@ class LeaderFetcher:
     def tick(self) -> None:
         """Send the next request, if there is anything to request."""
         now_ms = self._context.now_ms
-        if self._is_pending or now_ms < self._retry_at_ms or not self._find_leader():
+        if self._is_waiting or now_ms < self._retry_at_ms or not self._find_leader():
             return
         for key in [key for key in self._delayed if self.partitions[key].delayed_until_ms <= now_ms]:
             del self._delayed[key]
             self._changed[key] = None
         if now_ms < self._throttled_until_ms and not self._has_work:
             return
-        self._truncate_without_epochs()
-        if self._resets:
+        unsynced = [self.partitions[key] for key in self._changed if self.partitions[key].is_truncating]
+        if unsynced:
+            self._begin(self._truncate_without_epochs(unsynced))
+        elif self._resets:
             self._request_offsets()
         else:
             self._fetch()
@@ -117,7 +129,7 @@ class LeaderFetcher:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When the next `tick` is due; None if nothing is scheduled."""
-        if self._is_pending or self._endpoint is None:
+        if self._is_waiting or self._endpoint is None:
             return None
         if self._has_work:
             return self._retry_at_ms
@@ -125,6 +137,11 @@ class LeaderFetcher:
         if self._throttled:
             times.append(self._throttled_until_ms)
         return max(self._retry_at_ms, min(times)) if times else None
+
+    @property
+    def _is_waiting(self) -> bool:
+        """True while a response is awaited, or not applied yet."""
+        return self._is_pending or (self._applying is not None and not self._applying.is_finished)
 
     @property
     def _has_work(self) -> bool:
@@ -242,12 +259,31 @@ class LeaderFetcher:
             if answer.error_code not in _SESSION_ERRORS:
                 self._back_off(error_name(answer.error_code))
             return
+        unsynced: list[tuple[TopicIdPartition, RequestedPartition, PartitionData]] = []
         for topic in answer.responses:
             name = self._context.image.topics.names.get(topic.topic_id, topic.topic)
             for data in topic.partitions:
-                requested = session.partitions.get(TopicIdPartition(topic.topic_id, name, data.partition_index))
-                if requested is not None:
-                    self._apply(TopicIdPartition(topic.topic_id, name, data.partition_index), requested, data)
+                key = TopicIdPartition(topic.topic_id, name, data.partition_index)
+                requested, followed = session.partitions.get(key), self.partitions.get(key.topic_partition)
+                if requested is None or followed is None:
+                    continue
+                if followed.needs_sync(data):
+                    unsynced.append((key, requested, data))
+                else:
+                    self._apply(key, requested, data)
+        if unsynced:
+            self._begin(self._apply_unsynced(unsynced))
+
+    def _begin(self, slices: Slices) -> None:
+        self._applying = self._context.works.start("apply fetched records", slices)
+
+    def _apply_unsynced(self, unsynced: Sequence[tuple[TopicIdPartition, RequestedPartition, PartitionData]]) -> Slices:
+        for number, each in enumerate(unsynced, 1):
+            if self._is_closed:
+                return
+            self._apply(*each)
+            if number % SYNCED_AT_ONCE == 0:
+                yield
 
     def _back_off(self, reason: str) -> None:
         self._retry_at_ms = self._context.now_ms + self._context.settings.replica_fetch_backoff_ms
@@ -303,15 +339,17 @@ class LeaderFetcher:
 
     # --- Without leader epochs
 
-    def _truncate_without_epochs(self) -> None:
-        for key in list(self._changed):
-            followed = self.partitions[key]
-            if followed.is_truncating:
+    def _truncate_without_epochs(self, unsynced: Sequence[FollowedPartition]) -> Slices:
+        for number, followed in enumerate(unsynced, 1):
+            key = followed.partition.topic_partition
+            if not self._is_closed and self.partitions.get(key) is followed:
                 try:
                     followed.truncate_to_high_watermark()
                 except OSError as error:
                     self.remove(key)
                     self._disk_failed(followed.partition, error)
+            if number % SYNCED_AT_ONCE == 0:
+                yield
 
     def _request_offsets(self) -> None:
         resets = dict(self._resets)
@@ -333,20 +371,30 @@ class LeaderFetcher:
             self._back_off(answer.reason)
             return
         assert isinstance(answer, ListOffsetsResponse), "a response to this request"
-        for topic in answer.topics:
-            for data in topic.partitions:
-                key = TopicPartition(topic.name, data.partition_index)
-                reset = resets.get(key)
-                if reset is None or self._resets.get(key) is not reset:
-                    continue
-                if data.error_code:
-                    del self._resets[key]
-                    self._refused(key, reset.followed, data.error_code)
-                    continue
-                try:
-                    if reset.apply(data.offset):
-                        del self._resets[key]
-                        self._changed[key] = None
-                except OSError as error:
-                    self.remove(key)
-                    self._disk_failed(reset.followed.partition, error)
+        self._begin(self._apply_offsets(resets, answer))
+
+    def _apply_offsets(self, resets: dict[TopicPartition, FetchOffsetReset], answer: ListOffsetsResponse) -> Slices:
+        partitions = [
+            (TopicPartition(topic.name, data.partition_index), data)
+            for topic in answer.topics
+            for data in topic.partitions
+        ]
+        for number, (key, data) in enumerate(partitions, 1):
+            reset = resets.get(key)
+            if not self._is_closed and reset is not None and self._resets.get(key) is reset:
+                self._apply_offset(key, reset, data)
+            if number % SYNCED_AT_ONCE == 0:
+                yield
+
+    def _apply_offset(self, key: TopicPartition, reset: FetchOffsetReset, data: ListOffsetsPartitionResponse) -> None:
+        if data.error_code:
+            del self._resets[key]
+            self._refused(key, reset.followed, data.error_code)
+            return
+        try:
+            if reset.apply(data.offset):
+                del self._resets[key]
+                self._changed[key] = None
+        except OSError as error:
+            self.remove(key)
+            self._disk_failed(reset.followed.partition, error)
