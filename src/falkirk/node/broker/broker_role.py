@@ -121,7 +121,6 @@ class BrokerRole:
             topic_creation=AutoTopicCreation(step, self._channel, effects),
             fetch_bytes_max=_setting(config, "fetch.max.bytes"),
         )
-        # Set when loading begins.
         self._logs: LogManager | None = None
         # How many logs were open when that was reported last.
         self._reported_logs = 0
