@@ -15,13 +15,7 @@ RELEASE_NAME = re.compile(r"[2-9]\.\d+(\.\d+)?")
 # Definitions that nothing in the package uses, and why they are there.
 PYTHON_API = "for programs that use the package"
 CALLED_BY_LIBRARY = "called by the library whose interface it is"
-SHARD = "falkirk.coordinator.transactions.transaction_coordinator_shard.TransactionCoordinatorShard"
-NOT_HOSTED_YET = "brokers do not host transaction shards yet"
 UNUSED: dict[str, str] = {
-    "falkirk.coordinator.transactions.listing.unknown_state_filters": NOT_HOSTED_YET,
-    **{f"{SHARD}.{name}": NOT_HOSTED_YET for name in ("add_offsets", "describe_transactions", "list_transactions")},
-    f"{SHARD}.markers_written": NOT_HOSTED_YET,
-    "falkirk.coordinator.transactions.transaction_loader.TransactionLoader": NOT_HOSTED_YET,
     "falkirk.client.blocking_admin.Admin": PYTHON_API,
     "falkirk.client.groups.blocking.GroupAdmin": PYTHON_API,
     "falkirk.client.groups.blocking.GroupAdmin.find_coordinators": PYTHON_API,

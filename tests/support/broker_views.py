@@ -5,12 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from fake_groups import FakeGroups, FakeTransactions
 from fake_replicas import FakeReplicas
 from metadata_images import image_of
 from node_views import broker_view_of, context_of, over_the_wire
 
 from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.fetch_sessions import FetchSessions
+from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
 from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, EncodedResponse, InPieces, NoAnswer
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
@@ -56,7 +58,10 @@ def broker_view(replicas: FakeReplicas | None = None, *, release: str = "4.3", *
     image = fields.pop("image", None) or image_of(*broker_records())
     replicas = replicas or FakeReplicas()
     replicas.context.image = image
+    groups = fields.setdefault("groups", FakeGroups())
     defaults = {
+        "transactions": FakeTransactions(),
+        "marker_writer": MarkerWriter(replicas, groups, 30_000),
         "node_id": NODE_ID,
         "cluster_id": "cluster",
         "now_ms": 1_000,

@@ -63,6 +63,12 @@ TABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
     "DeleteGroups": ({"groups_names": ("g",)}, {"GROUP"}),
     "OffsetDelete": ({"group_id": "g"}, {"GROUP"}),
     "WriteTxnMarkers": ({"markers": [{"topics": [{"name": "secret", "partition_indexes": [0]}]}]}, {"CLUSTER"}),
+    # Of brokers alone in the highest version.
+    "AddPartitionsToTxn": ({"transactions": [{"transactional_id": "t", "topics": [{"name": "secret"}]}]}, {"CLUSTER"}),
+    "AddOffsetsToTxn": ({"transactional_id": "t", "group_id": "g"}, {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}),
+    "EndTxn": ({"transactional_id": "t"}, {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}),
+    "DescribeTransactions": ({"transactional_ids": ("t",)}, {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}),
+    "ListTransactions": ({}, NONE),
     "TxnOffsetCommit": (
         {"transactional_id": "t", "group_id": "g", "topics": [{"name": "secret", "topic_id": OWN_ID, **PARTITION}]},
         {"TRANSACTIONAL_ID_AUTHORIZATION_FAILED"},

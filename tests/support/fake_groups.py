@@ -1,4 +1,4 @@
-"""A fake group coordinator for handler tests: it records calls to shards and returns prepared answers."""
+"""Fake coordinators for handler tests: they record calls to shards and return prepared answers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
 from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
+from falkirk.node.broker.transaction_coordinator.transaction_coordinator import TransactionCoordinator
+from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 class FakeShard:
@@ -39,6 +41,8 @@ class FakeGroups(GroupCoordinator):
         self.asked: list[tuple[str, tuple[Any, ...]]] = []
         self.is_enabled = is_enabled
 
+    topic = CONSUMER_OFFSETS
+
     @property
     def is_consumer_protocol_enabled(self) -> bool:
         return self.is_enabled
@@ -59,3 +63,27 @@ class FakeGroups(GroupCoordinator):
     ) -> None:
         self.asked.append(("end_transaction", (number, producer, coordinator_epoch, is_commit)))
         done(self.answers[str(number)])
+
+
+class FakeTransactions(TransactionCoordinator):
+    """`answers`: by transactional id, a response (or a part of one), or an error of the log; None: of ListTransactions.
+
+    `asked`: (method, arguments).
+    """
+
+    topic = TRANSACTION_STATE
+
+    def __init__(self, answers: dict[str | None, Any] | None = None) -> None:
+        self.answers = answers or {}
+        self.asked: list[tuple[str, tuple[Any, ...]]] = []
+
+    def partition_for(self, key: str) -> int:  # noqa: ARG002
+        return 0
+
+    def schedule(self, key: str, operation: Any, done: Any) -> None:
+        operation(FakeShard(self.asked), 1)
+        done(self.answers[key])
+
+    def list_transactions(self, request: Any, done: Any) -> None:
+        self.asked.append(("list_transactions", (request,)))
+        done(self.answers[None])

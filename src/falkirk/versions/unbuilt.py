@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from falkirk.versions.supported_range import SupportedRange
 
 _GROUPS: Final = "the broker role coordinates no share or streams groups"
-_TRANSACTIONS: Final = "the broker role coordinates no transactions yet"
 _TELEMETRY: Final = "client metrics have no receiver"
 
 UNBUILT: Final[Mapping[tuple[Listener, int], str]] = {
     (Listener.CONTROLLER, 7): "only brokers on ZooKeeper send ControlledShutdown",
     **{(Listener.BROKER, key): _GROUPS for key in (76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93)},
-    **{(Listener.BROKER, key): _TRANSACTIONS for key in (24, 25, 26, 65, 66)},
     **{(Listener.BROKER, key): _TELEMETRY for key in (71, 72)},
 }
 """Reason by listener and API key."""

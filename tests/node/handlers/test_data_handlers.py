@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 from broker_views import ask_broker, broker_view, pending_response
+from fake_groups import FakeTransactions
 from fake_replicas import FakeLog, FakeReplicas
 from node_views import cluster_authorizer
 from topic_authorizers import topic_authorizer
@@ -18,6 +19,7 @@ from falkirk.protocol.messages import (
     DescribeLogDirsRequest,
     DescribeProducersRequest,
     InitProducerIdRequest,
+    InitProducerIdResponse,
     OffsetForLeaderEpochRequest,
 )
 from falkirk.protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDir, AlterReplicaLogDirTopic
@@ -151,8 +153,18 @@ def test_who_may_write_anywhere_gets_an_id(authorizer, error):
     assert ask_broker(view, InitProducerIdRequest(None)).error_code == error
 
 
-def test_transactional_ids_have_no_coordinator_here():
-    view = broker_view(producer_ids=Ids([1]))
+def test_the_shard_of_a_transactional_id_answers_for_it():
+    asked = InitProducerIdRequest("t", 1000)
+    transactions = FakeTransactions({"t": InitProducerIdResponse(producer_id=7, producer_epoch=2)})
+    answer = ask_broker(broker_view(transactions=transactions), asked)
+    assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (ErrorCode.NONE, 7, 2)
+    assert [(name, request.transactional_id) for name, (_, request) in transactions.asked] == [
+        ("init_producer_id", "t")
+    ]
+
+
+def test_a_transactional_id_needs_a_right_a_name_and_a_coordinator():
+    view = broker_view(transactions=FakeTransactions({"t": ErrorCode.NOT_LEADER_OR_FOLLOWER}))
     for name, error in (("t", ErrorCode.NOT_COORDINATOR), ("", ErrorCode.INVALID_REQUEST)):
         answer = ask_broker(view, InitProducerIdRequest(name, 1000))
         assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (error, -1, -1)

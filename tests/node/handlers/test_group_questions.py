@@ -101,11 +101,11 @@ def test_who_may_not_describe_a_group_learns_nothing_of_its_coordinator():
     assert [each[0] for each in found] == ["GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE"]
 
 
-def test_transactions_are_coordinated_by_brokers_of_kafka_if_at_all():
+def test_transactions_are_coordinated_by_the_leader_of_their_partition_in_a_topic_that_is_created():
     creation = Creation()
     assert find("t", key_type=1) == [("NONE", 1, "node1", 9092)]
     no_topic = find("t", key_type=1, image=image_of(*broker_records()), topic_creation=creation)
-    assert (no_topic, creation.names) == ([("COORDINATOR_NOT_AVAILABLE", *NOWHERE)], [])
+    assert (no_topic, creation.names) == ([("COORDINATOR_NOT_AVAILABLE", *NOWHERE)], [TRANSACTION_STATE])
     refused = find("t", key_type=1, authorizer=resource_authorizer())
     assert refused[0][0] == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 

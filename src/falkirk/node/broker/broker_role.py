@@ -1,4 +1,4 @@
-"""The broker role: it stays registered, hosts partitions and groups, and forwards requests to the active controller."""
+"""The broker role: it stays registered, hosts partitions and coordinators, and forwards to the active controller."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from falkirk.node.broker.replication.loading_facts import loading_facts
 from falkirk.node.broker.replication.open_logs import open_logs
 from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
 from falkirk.node.broker.replication.replica_manager import ReplicaManager
+from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
+from falkirk.node.broker.transaction_coordinator.transaction_coordinator import TransactionCoordinator
 from falkirk.node.broker.transaction_verification.transaction_verification import TransactionVerification
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.effects import Fact
@@ -108,19 +110,10 @@ class BrokerRole:
         )
         self.replicas = ReplicaManager(ReplicationContext(step, effects), outbound, self._log_dirs, open_channel)
         self.groups = GroupCoordinator(step, self.replicas, effects)
-        self._verification = TransactionVerification(self.replicas, outbound)
-        slots = _setting(config, "max.incremental.fetch.session.cache.slots")
-        self.services = BrokerServices(
-            replicas=self.replicas,
-            groups=self.groups,
-            fetch_sessions=FetchSessions(slots, step.random),
-            producer_ids=ProducerIds(
-                step, open_channel("producer-ids"), broker_epoch=lambda: self.broker_epoch, effects=effects
-            ),
-            transaction_verification=self._verification,
-            topic_creation=AutoTopicCreation(step, self._channel, effects),
-            fetch_bytes_max=_setting(config, "fetch.max.bytes"),
-        )
+        self.services = self._services(open_channel, outbound, effects)
+        self.transactions = self.services.transactions
+        self._verification = self.services.transaction_verification
+        # Set when loading begins.
         self._logs: LogManager | None = None
         # How many logs were open when that was reported last.
         self._reported_logs = 0
@@ -129,6 +122,40 @@ class BrokerRole:
         # It was fenced while it ran, and had changes to apply: until the image has it unfenced.
         self._is_damped = False
         self._fail_log_dirs(failed)
+
+    def _services(
+        self,
+        open_channel: Callable[[str], ActiveControllerChannel],
+        outbound: OutboundConnections,
+        effects: Callable[[Effect], None],
+    ) -> BrokerServices:
+        step, config = self._step, self._step.config
+        producer_ids = ProducerIds(
+            step, open_channel("producer-ids"), broker_epoch=lambda: self.broker_epoch, effects=effects
+        )
+        request_timeout_ms = _setting(config, "request.timeout.ms")
+        marker_writer = MarkerWriter(self.replicas, self.groups, request_timeout_ms)
+        transactions = TransactionCoordinator(
+            step,
+            self.replicas,
+            effects,
+            outbound=outbound,
+            writer=marker_writer,
+            take_producer_id=producer_ids.next_id,
+            request_timeout_ms=request_timeout_ms,
+        )
+        slots = _setting(config, "max.incremental.fetch.session.cache.slots")
+        return BrokerServices(
+            replicas=self.replicas,
+            groups=self.groups,
+            transactions=transactions,
+            marker_writer=marker_writer,
+            transaction_verification=TransactionVerification(self.replicas, outbound),
+            fetch_sessions=FetchSessions(slots, step.random),
+            producer_ids=producer_ids,
+            topic_creation=AutoTopicCreation(step, self._channel, effects),
+            fetch_bytes_max=_setting(config, "fetch.max.bytes"),
+        )
 
     def tick(self) -> None:
         """Do the periodic work. Raises FatalError as BrokerLifecycle and ReplicaManager do."""
@@ -143,6 +170,7 @@ class BrokerRole:
         self.replicas.tick()
         self.groups.tick()
         self._verification.tick()
+        self.transactions.tick()
         self.complete()
         self._channel.keep_open()
         if self._channel.ranges is not self._controller_ranges:
@@ -151,14 +179,16 @@ class BrokerRole:
         self.forwarding.tick()
 
     def complete(self) -> None:
-        """Append what the group coordinator has decided in this step, then complete waiting requests."""
+        """Append what the coordinators have decided in this step, then complete waiting requests."""
         self.groups.complete()
+        self.transactions.complete()
         self.replicas.complete()
 
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Apply a new image: replicas first, whose logs the group coordinator reads and writes."""
+        """Apply a new image: replicas first, whose logs the coordinators read and write."""
         self.replicas.on_metadata(delta, image)
         self.groups.on_metadata(delta, image)
+        self.transactions.on_metadata(delta, image)
 
     @property
     def next_wakeup_ms(self) -> int | None:
@@ -171,16 +201,15 @@ class BrokerRole:
             self.replicas.next_wakeup_ms,
             self.groups.next_wakeup_ms,
             self._verification.next_wakeup_ms,
+            self.transactions.next_wakeup_ms,
         )
         return min((time for time in times if time is not None), default=None)
 
     @property
     def next_deadline_ms(self) -> int | None:
-        """The earliest deadline of a waiting request or group timer, for steps without periodic work."""
-        return min(
-            (time for time in (self.replicas.next_deadline_ms, self.groups.next_wakeup_ms) if time is not None),
-            default=None,
-        )
+        """The earliest deadline of a waiting request or a coordinator's timer, for steps without periodic work."""
+        times = (self.replicas.next_deadline_ms, self.groups.next_wakeup_ms, self.transactions.next_wakeup_ms)
+        return min((time for time in times if time is not None), default=None)
 
     @property
     def state(self) -> BrokerState:
@@ -204,6 +233,7 @@ class BrokerRole:
 
     def end_shutdown(self) -> Slices:
         """Close the logs over several steps and, last of all, write the clean shutdown files."""
+        self.transactions.close()
         self.groups.close()
         if self.replicas.is_started:
             yield from self.replicas.shutdown_slices()
@@ -243,6 +273,7 @@ class BrokerRole:
             self.replicas.context.effects(fact)
         self.replicas.start(self._logs)
         self.groups.start(self.replicas.image)
+        self.transactions.start(self.replicas.image)
         self._unfence_at = self.replicas.image.provenance.end_offset
 
     def _damp(self) -> None:

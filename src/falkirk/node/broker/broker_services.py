@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
     from falkirk.node.broker.producer_ids import ProducerIds
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
+    from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
+    from falkirk.node.broker.transaction_coordinator.transaction_coordinator import TransactionCoordinator
     from falkirk.node.broker.transaction_verification.transaction_verification import TransactionVerification
 
 
@@ -20,6 +22,8 @@ class BrokerServices:
 
     replicas: ReplicaManager
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
+    marker_writer: MarkerWriter
     fetch_sessions: FetchSessions
     producer_ids: ProducerIds
     transaction_verification: TransactionVerification

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.node.handlers.parts.group_requests import ask_group, client_of, is_group_allowed
+from falkirk.node.handlers.parts.coordinator_requests import client_of
+from falkirk.node.handlers.parts.group_requests import ask_group, is_group_allowed
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView

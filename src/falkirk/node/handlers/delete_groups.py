@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.handlers.parts.group_requests import allowed_groups, ask_groups, client_of
+from falkirk.node.handlers.parts.coordinator_requests import ask_each, client_of
+from falkirk.node.handlers.parts.group_requests import allowed_groups
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
@@ -39,8 +40,8 @@ def _delete(view: BrokerView, context: RequestContext, request: DeleteGroupsRequ
         answer(DeleteGroupsResponse(results=[*results, *refused]))
 
     client = client_of(context)
-    ask_groups(
-        view,
+    ask_each(
+        view.broker.groups,
         allowed,
         lambda shard, name, token: shard.delete_group(client, name, token),
         of_error=DeletableGroupResult,

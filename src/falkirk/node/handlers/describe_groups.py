@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.classic.description import describe
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
+from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.described_groups import DescribedGroups
-from falkirk.node.handlers.parts.group_requests import allowed_groups, client_of
+from falkirk.node.handlers.parts.group_requests import allowed_groups
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView

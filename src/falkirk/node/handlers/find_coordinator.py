@@ -2,10 +2,9 @@
 
 Behaviour: needs DESCRIBE on the group or the transactional id, else GROUP_AUTHORIZATION_FAILED,
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED. The coordinator is the leader of the key's partition; COORDINATOR_NOT_AVAILABLE
-while there is none. `__consumer_offsets` is created if it does not exist. INVALID_REQUEST for share coordinators, which
-a broker without share groups lacks, and for unknown types.
-Differs from Kafka: brokers of ours coordinate no transactions, so `__transaction_state` is not created; where brokers
-of Kafka have created it, its leaders are returned. A key that is named twice is answered once.
+while there is none. `__consumer_offsets` and `__transaction_state` are created if they do not exist. INVALID_REQUEST
+for share coordinators, which a broker without share groups lacks, and for unknown types.
+Differs from Kafka: a key that is named twice is answered once.
 Version notes: v1 adds the type, v4 accepts many keys, v6 adds share coordinators.
 """
 
@@ -13,19 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.group_requests import GROUP_AUTHORIZATION_FAILED, is_group_allowed
 from falkirk.node.handlers.parts.partition_leaders import LeaderNode, leader_node
 from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from falkirk.protocol.messages.find_coordinator_response import Coordinator
-from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,18 +80,17 @@ def _find(view: BrokerView, context: RequestContext, key_type: int, key: str) ->
     if key_type == SHARE:
         return ErrorCode.INVALID_REQUEST, _NO_NODE
     if key_type == TRANSACTION:
-        if not view.authorizer.is_allowed(context, AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, key):
+        if not is_transactional_id_allowed(view, context, AclOperation.DESCRIBE, key):
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _NO_NODE
-        topic = view.image.topics.topic(TRANSACTION_STATE)
-        return _leader(view, context, TRANSACTION_STATE, 0 if topic is None else abs_hash(key) % topic.partition_count)
+        return _leader(view, context, view.broker.transactions.topic, view.broker.transactions.partition_for(key))
     if not is_group_allowed(view, context, AclOperation.DESCRIBE, key):
         return ErrorCode.GROUP_AUTHORIZATION_FAILED, _NO_NODE
-    if view.image.topics.topic(CONSUMER_OFFSETS) is None and view.broker.topic_creation is not None:
-        view.broker.topic_creation.create_internal(CONSUMER_OFFSETS)
-    return _leader(view, context, CONSUMER_OFFSETS, view.broker.groups.partition_for(key))
+    return _leader(view, context, view.broker.groups.topic, view.broker.groups.partition_for(key))
 
 
 def _leader(view: BrokerView, context: RequestContext, topic: str, number: int) -> tuple[ErrorCode, LeaderNode]:
+    if view.image.topics.topic(topic) is None:
+        view.broker.topic_creation.create_internal(topic)
     partition = view.image.topics.partition(topic, number)
     node = None if partition is None else leader_node(view, partition.leader, context.listener)
     return (ErrorCode.COORDINATOR_NOT_AVAILABLE, _NO_NODE) if node is None else (ErrorCode.NONE, node)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import commit_error
 from falkirk.node.handlers.parts.committed_topics import commit_topics
-from falkirk.node.handlers.parts.group_requests import client_of, is_group_allowed
+from falkirk.node.handlers.parts.coordinator_requests import client_of
+from falkirk.node.handlers.parts.group_requests import is_group_allowed
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode

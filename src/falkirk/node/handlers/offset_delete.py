@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.handlers.parts.group_requests import ask_group, client_of, group_error
+from falkirk.node.handlers.parts.coordinator_requests import client_of
+from falkirk.node.handlers.parts.group_requests import ask_group, group_error
 from falkirk.node.handlers.parts.requested_topics import sort_topics
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView

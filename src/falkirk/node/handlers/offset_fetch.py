@@ -16,12 +16,8 @@ from msgspec.structs import replace
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import fetch_error
-from falkirk.node.handlers.parts.group_requests import (
-    Gathered,
-    client_of,
-    is_group_allowed,
-    schedule_in_slices,
-)
+from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of, schedule_in_slices
+from falkirk.node.handlers.parts.group_requests import is_group_allowed
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
@@ -78,7 +74,7 @@ def _fetch(view: BrokerView, context: RequestContext, request: OffsetFetchReques
             else:
                 _ask(view, context, request, group, gathered=gathered, place=place)
 
-    schedule_in_slices(view, len(groups), schedule)
+    schedule_in_slices(view.broker.groups, len(groups), schedule)
 
 
 def _ask(

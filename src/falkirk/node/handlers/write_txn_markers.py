@@ -11,13 +11,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.runtime.outcome import Producer
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.node.broker.coordinator_runtime.record_batches import end_marker
-from falkirk.node.broker.group_coordinator.operation_errors import marker_error
-from falkirk.node.config.static_configs import static_value
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.parts.group_requests import Gathered
+from falkirk.node.handlers.parts.coordinator_requests import Gathered
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
@@ -29,15 +25,12 @@ from falkirk.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
 )
-from falkirk.protocol.topic_partition import TopicIdPartition
-from falkirk.storage.log.append import AppendOrigin
-from falkirk.versions.release import CONSUMER_OFFSETS
+from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.broker.replication.answers import PartitionProduced
     from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker
     from falkirk.protocol.schema import WireMessage
@@ -67,48 +60,14 @@ def _write_all(view: BrokerView, request: WriteTxnMarkersRequest, answer: Answer
 
     gathered: Gathered[_Result] = Gathered(len(requested), finish)
     for place, (marker, topic, index) in enumerate(requested):
-        _write(view, marker, topic, index, partial(_put, gathered, place, (marker, topic, index)))
+        done = partial(_put, gathered, place, (marker, topic, index))
+        view.broker.marker_writer.write(marker, TopicPartition(topic, index), done)
 
 
 def _put(
     gathered: Gathered[_Result], place: int, requested: tuple[WritableTxnMarker, str, int], error: ErrorCode
 ) -> None:
     gathered.put(place, (*requested, error))
-
-
-def _write(
-    view: BrokerView, marker: WritableTxnMarker, topic: str, index: int, done: Callable[[ErrorCode], None]
-) -> None:
-    known = view.image.topics.topic(topic)
-    if known is None or known.partition(index) is None:
-        done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return
-    producer = Producer(marker.producer_id, marker.producer_epoch)
-    if topic == CONSUMER_OFFSETS:
-        view.broker.groups.end_transaction(
-            index,
-            producer,
-            marker.coordinator_epoch,
-            lambda error: done(marker_error(error)),
-            is_commit=marker.transaction_result,
-        )
-        return
-    key = TopicIdPartition(known.topic_id, topic, index)
-    timeout_ms = static_value(view.static_configs, view.release, "request.timeout.ms")
-    assert isinstance(timeout_ms, int), "a number"
-
-    def appended(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
-        done(produced[key].error_code)
-
-    view.broker.replicas.append_records(
-        {key: end_marker(producer, marker.coordinator_epoch, view.now_ms, is_commit=marker.transaction_result)},
-        required_acks=-1,
-        timeout_ms=timeout_ms,
-        origin=AppendOrigin.COORDINATOR,
-        are_internal_topics_allowed=True,
-        transaction_version=marker.transaction_version,
-        done=appended,
-    )
 
 
 def _response(results: Sequence[_Result]) -> WriteTxnMarkersResponse:

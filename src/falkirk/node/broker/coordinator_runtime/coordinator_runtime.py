@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic
 
-from falkirk.node.broker.coordinator_runtime.hosted_shard import HostContext, HostedShard, HostState, S
+from falkirk.node.broker.coordinator_runtime.coordinator_shard import S
+from falkirk.node.broker.coordinator_runtime.hosted_shard import HostContext, HostedShard, HostState
 from falkirk.node.broker.coordinator_runtime.record_batches import RecordEncoder
 from falkirk.node.config.static_configs import static_value
 from falkirk.protocol.error_codes import ErrorCode
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.coordinator.runtime.outcome import Outcome, Token
+    from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
@@ -72,6 +74,7 @@ class CoordinatorRuntime(ABC, Generic[S]):
             make_loader=self.make_loader,
             enter=self.enter,
             touch=self._touch,
+            send_markers=self.send_markers,
             encoder=RecordEncoder(config.release),
             compression=compression,
             commit_timeout_ms=commit_timeout_ms,
@@ -97,12 +100,15 @@ class CoordinatorRuntime(ABC, Generic[S]):
         """Return what reads a log into an empty shard."""
 
     @abstractmethod
-    def enter(self, shard: S, leader_epoch: int) -> None:
-        """Bring a shard's context up to the time of the step, the newest metadata and its leader epoch."""
+    def enter(self, shard: S) -> None:
+        """Bring a shard's context up to the time of the step and the newest metadata."""
 
     @abstractmethod
     def apply_image(self, image: MetadataImage) -> None:
         """Keep what shards need of the metadata; before any shard is made or used."""
+
+    def send_markers(self, host: HostedShard[S], shard: S, markers: Sequence[TransactionMarkers]) -> None:
+        """Send transaction markers whose decision is committed."""
 
     def topics_changed(self, delta: TopicsDelta) -> None:
         """Pass changes of topics to the shards, before leaderships change."""

@@ -13,11 +13,12 @@ import enum
 from dataclasses import dataclass
 from functools import partial
 from traceback import format_exc
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic
 
 from msgspec.structs import replace
 
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
+from falkirk.node.broker.coordinator_runtime.coordinator_shard import CoordinatorShard, S
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.broker.coordinator_runtime.record_batches import PendingBatch
 from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoad
@@ -26,9 +27,10 @@ from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from falkirk.coordinator.runtime.outcome import Action, CoordinatorRecord, KeyAndValue, Producer, Token
+    from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
+    from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.node.broker.coordinator_runtime.record_batches import RecordEncoder
     from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoader
     from falkirk.node.broker.replication.answers import PartitionProduced
@@ -40,14 +42,13 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireStruct
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.storage.log.unified_log import UnifiedLog
-    from falkirk.timers import Timers
 
     Done = Callable[[WireStruct | ErrorCode], None]
 
-S = TypeVar("S", bound="CoordinatorShard")
-
 PIECE_BYTES: Final = 128 * 1024
 """How much of a log is loaded in one step: replaying it takes some ten milliseconds."""
+MARKERS_RETRY_MS: Final = 500
+"""How long markers wait if their decision was not committed in time."""
 FAULTS_MAX: Final = 3
 """How often a shard is dropped in one leadership before it is given up."""
 _LEADER_ONLY: Final = 1
@@ -62,53 +63,13 @@ class HostState(enum.StrEnum):
     CLOSED = "Closed"
 
 
-class ShardContext(Protocol):
-    """What a driver reads of a shard's context: its timers, and by name the next slices of work that takes many steps.
-
-    `now_ms` is the time of the step.
-    """
-
-    now_ms: int
-
-    @property
-    def timers(self) -> Timers[str, Action]:
-        """Timers; the driver runs those that are due."""
-        ...
-
-    @property
-    def slices(self) -> dict[str, Action]:
-        """Work under way; the driver runs one slice in a step."""
-        ...
-
-
-class CoordinatorShard(Protocol):
-    """A shard: it decides on requests, which are operations on it, and changes only by replay."""
-
-    @property
-    def context(self) -> ShardContext:
-        """What the driver gives to the shard, and gets from it."""
-        ...
-
-    def as_written(self, records: Sequence[CoordinatorRecord]) -> Sequence[CoordinatorRecord]:
-        """Return records as they are written: the same object if nothing is added."""
-        ...
-
-    def replay(self, record: CoordinatorRecord, data: KeyAndValue, *, offset: int, producer: Producer | None) -> None:
-        """Apply a record that is written at an offset."""
-        ...
-
-    def loaded(self) -> Generator[None, None, Outcome]:
-        """Begin to coordinate after the last record, a slice in each step."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostContext(Generic[S]):
     """What all hosted shards of a coordinator share.
 
-    `name` begins the names of its facts: "group-coordinator". `make_shard` and `make_loader` make an empty shard and
-    what reads its log; `enter` brings a shard's context up to the time of the step, the newest metadata and the leader
-    epoch. `touch` gets a shard that must end the step.
+    `name` begins the names of its facts: "group-coordinator". `make_shard` makes an empty shard for a leader epoch, and
+    `make_loader` what reads its log; `enter` brings a shard's context up to the time of the step and the newest
+    metadata. `touch` gets a shard that must end the step, `send_markers` markers whose decision is committed.
     """
 
     name: str
@@ -117,8 +78,9 @@ class HostContext(Generic[S]):
     effects: Callable[[Effect], None]
     make_shard: Callable[[int], S]
     make_loader: Callable[[S], ShardLoader]
-    enter: Callable[[S, int], None]
+    enter: Callable[[S], None]
     touch: Callable[[HostedShard[S]], None]
+    send_markers: Callable[[HostedShard[S], S, Sequence[TransactionMarkers]], None]
     encoder: RecordEncoder
     compression: Compression
     commit_timeout_ms: int
@@ -143,6 +105,7 @@ class HostedShard(Generic[S]):
         self._waiting: dict[Token, Done] = {}
         self._pending = PendingBatch(context.compression)
         self._replies: list[Reply] = []
+        self._markers: list[TransactionMarkers] = []
         # Groups whose too large records were logged.
         self._logged_too_large: set[str] = set()
         # What was to be run while the log is read.
@@ -159,7 +122,7 @@ class HostedShard(Generic[S]):
         self._load = load = ShardLoad(context.make_loader(shard))
         self._load_began_ms = context.step.now_ms
         self._pending = PendingBatch(context.compression)
-        self._replies = []
+        self._replies, self._markers = [], []
         context.step.works.start(f"load {self._partition}", self._load_slices(shard, load))
 
     def close(self, error: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
@@ -203,7 +166,7 @@ class HostedShard(Generic[S]):
             if shard is None:
                 return number
             now_ms = self._context.step.now_ms
-            self._context.enter(shard, self.leader_epoch)
+            self._context.enter(shard)
             action = shard.context.timers.pop_due(now_ms)
             if action is None:
                 return number
@@ -246,10 +209,14 @@ class HostedShard(Generic[S]):
         if shard is not None and shard.context.slices and (self._work is None or self._work.is_finished):
             works = self._context.step.works
             self._work = works.start(f"work in {self._partition}", self._work_slices(shard))
-        if self._flush() is not NO_ERROR or not self._replies:
+        if self._flush() is not NO_ERROR:
             return
-        replies, self._replies = self._replies, []
-        self._when_committed(partial(self._answer_all, replies))
+        if self._replies:
+            replies, self._replies = self._replies, []
+            self._when_committed(partial(self._answer_all, replies))
+        if self._markers and shard is not None:
+            markers, self._markers = self._markers, []
+            self._when_committed(partial(self._send_markers, shard, markers))
 
     # --- Slices
 
@@ -260,7 +227,7 @@ class HostedShard(Generic[S]):
             yield
         loaded = shard.loaded()
         while self._load is load:
-            self._context.enter(shard, self.leader_epoch)
+            self._context.enter(shard)
             try:
                 next(loaded)
             except StopIteration as end:
@@ -319,7 +286,7 @@ class HostedShard(Generic[S]):
         self.state = state
         self._shard = self._load = None
         self._pending = PendingBatch(self._context.compression)
-        self._replies = []
+        self._replies, self._markers = [], []
         waiting, self._waiting = self._waiting, {}
         for done in waiting.values():
             done(error)
@@ -334,7 +301,7 @@ class HostedShard(Generic[S]):
     def _run(self, action: Callable[[], Outcome], token: Token | None = None) -> None:
         shard = self._shard
         assert shard is not None, "it coordinates"
-        self._context.enter(shard, self.leader_epoch)
+        self._context.enter(shard)
         try:
             self._accept(shard, action(), token)
         except Exception:  # noqa: BLE001 - as in the dispatcher: log it, answer, and drop the shard
@@ -351,6 +318,7 @@ class HostedShard(Generic[S]):
                 self._refuse(outcome, token, error)
                 return
         self._replies += outcome.replies
+        self._markers += outcome.markers
         if outcome.on_written is not None:
             self._replies += outcome.on_written()
 
@@ -465,6 +433,17 @@ class HostedShard(Generic[S]):
             # Missing if the shard was dropped: that was its answer.
             if done is not None:
                 done(reply.response if error is NO_ERROR else error)
+
+    def _send_markers(self, shard: S, markers: Sequence[TransactionMarkers], error: ErrorCode) -> None:
+        """Send markers that are committed. What is not yet committed is tried again: no client asks for it."""
+        if self.shard is not shard:
+            return
+        if error is NO_ERROR:
+            self._context.send_markers(self, shard, markers)
+            return
+        due_ms = self._context.step.now_ms + MARKERS_RETRY_MS
+        shard.context.timers.schedule(f"markers of {id(markers)}", due_ms, partial(Outcome, markers=markers))
+        self._context.touch(self)
 
     def _emit(self, level: str, event: str, fields: Mapping[str, object]) -> None:
         self._context.effects(Fact(level, event, {"partition": str(self._partition), **fields}))

@@ -132,7 +132,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
         """Return what reads a log into an empty shard."""
         return PartitionLoader(shard)
 
-    def enter(self, shard: GroupCoordinatorShard, leader_epoch: int) -> None:  # noqa: ARG002 - as above
+    def enter(self, shard: GroupCoordinatorShard) -> None:
         """Bring a shard's context up to the time of the step and the newest metadata."""
         context = shard.context
         context.now_ms = self._step.now_ms

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
-from falkirk.node.handlers.parts.group_requests import schedule_in_slices
+from falkirk.node.handlers.parts.coordinator_requests import schedule_in_slices
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConsumerGroupDescribeResponse, DescribeGroupsResponse
 from falkirk.protocol.schema import WireStruct
@@ -49,7 +49,7 @@ class DescribedGroups(Generic[D]):
         """Schedule the first slice."""
         if not self._group_ids:
             self._finish(())
-        schedule_in_slices(self._view, len(self._group_ids), self._schedule)
+        schedule_in_slices(self._view.broker.groups, len(self._group_ids), self._schedule)
 
     def _schedule(self, start: int, end: int) -> None:
         groups = self._view.broker.groups

@@ -1,0 +1,140 @@
+"""AddPartitionsToTxn (key 24), v0-5: partitions become part of a transaction, or are verified. KIP-98, KIP-890.
+
+Behaviour: up to v3 of a producer, for one transaction: needs WRITE on the transactional id, else
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all partitions, and on each topic, else TOPIC_AUTHORIZATION_FAILED for it;
+nobody may add internal topics. From v4 on of a broker, for many transactions: needs CLUSTER_ACTION on CLUSTER, else
+CLUSTER_AUTHORIZATION_FAILED. A partition that does not exist is UNKNOWN_TOPIC_OR_PARTITION, and then nothing of its
+transaction is added: OPERATION_NOT_ATTEMPTED for the others.
+Version notes: v2 adds PRODUCER_FENCED, v3 flexible fields, v4 batches, verification and TRANSACTION_ABORTABLE, v5
+partitions that brokers add for their producers (transaction.version 2).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
+from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of, schedule_in_slices
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
+from falkirk.node.handlers.parts.view import BrokerView
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.protocol.error_response import error_response
+from falkirk.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from falkirk.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
+from falkirk.protocol.messages.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.protocol.schema import WireMessage
+
+_BROKERS_SINCE: Final = 4
+
+
+def handle(view: BrokerView, context: RequestContext, request: AddPartitionsToTxnRequest) -> WireMessage | AnswerLater:
+    """Have the shard of each transactional id add or verify the partitions."""
+    if context.api_version < _BROKERS_SINCE:
+        transactions = [
+            AddPartitionsToTxnTransaction(
+                transactional_id=request.v3_and_below_transactional_id,
+                producer_id=request.v3_and_below_producer_id,
+                producer_epoch=request.v3_and_below_producer_epoch,
+                topics=request.v3_and_below_topics,
+            )
+        ]
+    elif not is_cluster_operation_allowed(view, context, AclOperation.CLUSTER_ACTION):
+        return error_response(request, context.api_version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    else:
+        transactions = request.transactions
+    return AnswerLater(partial(_add, view, context, transactions))
+
+
+def _add(
+    view: BrokerView, context: RequestContext, transactions: Sequence[AddPartitionsToTxnTransaction], answer: Answer
+) -> None:
+    client = client_of(context)
+
+    def finish(results: Sequence[AddPartitionsToTxnResult]) -> None:
+        if context.api_version < _BROKERS_SINCE:
+            (only,) = results
+            answer(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=only.topic_results))
+        else:
+            answer(AddPartitionsToTxnResponse(results_by_transaction=list(results)))
+
+    gathered = Gathered(len(transactions), finish)
+
+    def schedule_one(place: int, transaction: AddPartitionsToTxnTransaction) -> None:
+        refused = _refused(view, context, transaction)
+        if refused is not None:
+            gathered.put(place, refused)
+            return
+        view.broker.transactions.schedule(
+            transaction.transactional_id,
+            lambda shard, token: shard.add_partitions(client, transaction, token),
+            gathered.place(place, lambda error: _failed(transaction, operation_error(error))),
+        )
+
+    def schedule(start: int, end: int) -> None:
+        for place, transaction in enumerate(transactions[start:end], start):
+            schedule_one(place, transaction)
+
+    schedule_in_slices(view.broker.transactions, len(transactions), schedule)
+
+
+def _refused(
+    view: BrokerView, context: RequestContext, transaction: AddPartitionsToTxnTransaction
+) -> AddPartitionsToTxnResult | None:
+    """Return the result of a transaction that goes to no shard; None if it may."""
+    transactional_id, names = transaction.transactional_id, {topic.name for topic in transaction.topics}
+    is_client = context.api_version < _BROKERS_SINCE
+    if is_client and not is_transactional_id_allowed(view, context, AclOperation.WRITE, transactional_id):
+        return _failed(transaction, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    allowed = names
+    if is_client:
+        outer = names - view.release.internal_topics
+        allowed = set(allowed_topics(view, context, AclOperation.WRITE, outer))
+    topics, is_refused = [], False
+    for topic in transaction.topics:
+        results = []
+        for index in topic.partitions:
+            error = ErrorCode.OPERATION_NOT_ATTEMPTED
+            if topic.name not in allowed:
+                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif view.image.topics.partition(topic.name, index) is None:
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            is_refused = is_refused or error is not ErrorCode.OPERATION_NOT_ATTEMPTED
+            results.append(AddPartitionsToTxnPartitionResult(index, error))
+        topics.append(AddPartitionsToTxnTopicResult(topic.name, results))
+    if is_refused:
+        return AddPartitionsToTxnResult(transactional_id, topics)
+    return None if transactional_id else _failed(transaction, ErrorCode.INVALID_REQUEST)
+
+
+def _failed(transaction: AddPartitionsToTxnTransaction, error: ErrorCode) -> AddPartitionsToTxnResult:
+    assert error is not NO_ERROR, "it failed"
+    return AddPartitionsToTxnResult(
+        transaction.transactional_id,
+        [
+            AddPartitionsToTxnTopicResult(
+                topic.name, [AddPartitionsToTxnPartitionResult(index, error) for index in topic.partitions]
+            )
+            for topic in transaction.topics
+        ],
+    )
+
+
+ROUTE: Final[Route[BrokerView, AddPartitionsToTxnRequest]] = Route(
+    BrokerView, AddPartitionsToTxnRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+)

@@ -1,0 +1,89 @@
+"""DescribeTransactions (key 65), v0: the states of transactional ids. KIP-664.
+
+Behaviour: needs DESCRIBE on each id, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for it; INVALID_REQUEST if it is empty.
+Topics are left out without DESCRIBE on them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
+from falkirk.node.handlers.parts.coordinator_requests import Gathered, schedule_in_slices
+from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
+from falkirk.node.handlers.parts.view import BrokerView
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.protocol.messages import DescribeTransactionsRequest, DescribeTransactionsResponse
+from falkirk.protocol.messages.describe_transactions_response import TransactionState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from falkirk.coordinator.runtime.outcome import Outcome, Token
+    from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
+    from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.protocol.schema import WireStruct
+
+
+def handle(view: BrokerView, context: RequestContext, request: DescribeTransactionsRequest) -> AnswerLater:
+    """Have the shards describe the ids."""
+    return AnswerLater(partial(_describe, view, context, request.transactional_ids))
+
+
+def _describe(view: BrokerView, context: RequestContext, transactional_ids: Sequence[str], answer: Answer) -> None:
+    def finish(states: Sequence[TransactionState]) -> None:
+        answer(DescribeTransactionsResponse(transaction_states=[_visible(view, context, state) for state in states]))
+
+    gathered = Gathered(len(transactional_ids), finish)
+
+    def schedule(start: int, end: int) -> None:
+        for place, transactional_id in enumerate(transactional_ids[start:end], start):
+            error = _refusal(view, context, transactional_id)
+            if error is not NO_ERROR:
+                gathered.put(place, TransactionState(error, transactional_id))
+            else:
+                view.broker.transactions.schedule(
+                    transactional_id,
+                    partial(_operate, transactional_id),
+                    partial(_done, gathered, place, transactional_id),
+                )
+
+    schedule_in_slices(view.broker.transactions, len(transactional_ids), schedule)
+
+
+def _refusal(view: BrokerView, context: RequestContext, transactional_id: str) -> ErrorCode:
+    if not is_transactional_id_allowed(view, context, AclOperation.DESCRIBE, transactional_id):
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return NO_ERROR if transactional_id else ErrorCode.INVALID_REQUEST
+
+
+def _operate(transactional_id: str, shard: TransactionCoordinatorShard, token: Token) -> Outcome:
+    return shard.describe_transactions([transactional_id], token)
+
+
+def _done(
+    gathered: Gathered[TransactionState], place: int, transactional_id: str, result: WireStruct | ErrorCode
+) -> None:
+    if isinstance(result, ErrorCode):
+        gathered.put(place, TransactionState(operation_error(result), transactional_id))
+        return
+    assert isinstance(result, DescribeTransactionsResponse), "as the shard answers"
+    (state,) = result.transaction_states
+    gathered.put(place, state)
+
+
+def _visible(view: BrokerView, context: RequestContext, state: TransactionState) -> TransactionState:
+    """Leave out topics that the client may not describe."""
+    allowed = allowed_topics(view, context, AclOperation.DESCRIBE, [topic.topic for topic in state.topics])
+    return replace(state, topics=[topic for topic in state.topics if topic.topic in allowed])
+
+
+ROUTE: Final[Route[BrokerView, DescribeTransactionsRequest]] = Route(BrokerView, DescribeTransactionsRequest, handle)
