@@ -121,7 +121,7 @@ class TransactionCluster(GroupCluster):
 
     def listed(self, **filters: Any) -> dict[str, str]:
         """Return the state of each id that some broker lists."""
-        answers = [self.client(broker).ask(ListTransactionsRequest(**filters), 1) for broker in self.up]
+        answers = [self.client(broker).ask(ListTransactionsRequest(**filters), 2) for broker in self.up]
         return {each.transactional_id: each.transaction_state for one in answers for each in one.transaction_states}
 
     def is_idle(self) -> bool:

@@ -68,8 +68,7 @@ class AddedPartitions:
             partitions,
             EPOCH_BUMP_VERSION if version > LATEST_ADD_PARTITIONS_VERSION_OF_CLIENTS else 0,
         )
-        errors = dict.fromkeys(partitions, known_error(error, version))
-        return _with_reply(outcome, Reply(token, _result(transaction, errors)))
+        return _with_reply(outcome, Reply(token, result_of_all(transaction, known_error(error, version))))
 
     def add_offsets(
         self, client: ClientContext, request: AddOffsetsToTxnRequest, partition: TopicPartition, token: Token
@@ -128,6 +127,19 @@ def _owner_error(metadata: TransactionMetadata, producer_id: int, producer_epoch
     if metadata.producer_epoch != producer_epoch:
         return ErrorCode.PRODUCER_FENCED
     return ErrorCode.CONCURRENT_TRANSACTIONS if metadata.is_prepared else ErrorCode.NONE
+
+
+def result_of_all(transaction: AddPartitionsToTxnTransaction, error: ErrorCode) -> AddPartitionsToTxnResult:
+    """Return the result of a transaction whose partitions are all added, or all refused, as the request names them."""
+    return AddPartitionsToTxnResult(
+        transaction.transactional_id,
+        [
+            AddPartitionsToTxnTopicResult(
+                topic.name, [AddPartitionsToTxnPartitionResult(index, error) for index in topic.partitions]
+            )
+            for topic in transaction.topics
+        ],
+    )
 
 
 def _result(

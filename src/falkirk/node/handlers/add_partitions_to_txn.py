@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.coordinator.transactions.added_partitions import result_of_all
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
@@ -23,7 +24,7 @@ from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
-from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from falkirk.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
@@ -83,7 +84,7 @@ def _add(
         view.broker.transactions.schedule(
             transaction.transactional_id,
             lambda shard, token: shard.add_partitions(client, transaction, token),
-            gathered.place(place, lambda error: _failed(transaction, operation_error(error))),
+            gathered.place(place, lambda error: result_of_all(transaction, operation_error(error))),
         )
 
     def schedule(start: int, end: int) -> None:
@@ -100,7 +101,7 @@ def _refused(
     transactional_id, names = transaction.transactional_id, {topic.name for topic in transaction.topics}
     is_client = context.api_version < _BROKERS_SINCE
     if is_client and not is_transactional_id_allowed(view, context, AclOperation.WRITE, transactional_id):
-        return _failed(transaction, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return result_of_all(transaction, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     allowed = names
     if is_client:
         outer = names - view.release.internal_topics
@@ -119,20 +120,7 @@ def _refused(
         topics.append(AddPartitionsToTxnTopicResult(topic.name, results))
     if is_refused:
         return AddPartitionsToTxnResult(transactional_id, topics)
-    return None if transactional_id else _failed(transaction, ErrorCode.INVALID_REQUEST)
-
-
-def _failed(transaction: AddPartitionsToTxnTransaction, error: ErrorCode) -> AddPartitionsToTxnResult:
-    assert error is not NO_ERROR, "it failed"
-    return AddPartitionsToTxnResult(
-        transaction.transactional_id,
-        [
-            AddPartitionsToTxnTopicResult(
-                topic.name, [AddPartitionsToTxnPartitionResult(index, error) for index in topic.partitions]
-            )
-            for topic in transaction.topics
-        ],
-    )
+    return None if transactional_id else result_of_all(transaction, ErrorCode.INVALID_REQUEST)
 
 
 ROUTE: Final[Route[BrokerView, AddPartitionsToTxnRequest]] = Route(

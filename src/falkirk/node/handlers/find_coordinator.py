@@ -36,6 +36,10 @@ TRANSACTION: Final = 1
 SHARE: Final = 2
 _MANY_SINCE: Final = 4
 _SHARE_SINCE: Final = 6
+_INVALID_REQUEST: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
 _NO_NODE: Final = LeaderNode(-1, "", -1, None)
 _MESSAGES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.NONE: "NONE",
@@ -51,7 +55,8 @@ def handle(view: BrokerView, context: RequestContext, request: FindCoordinatorRe
     """Return the coordinators."""
     error = _whole_error(view, context, request)
     if error is not ErrorCode.NONE:
-        return error_response(request, context.api_version, error, _MESSAGES[error])
+        message = _INVALID_REQUEST if error is ErrorCode.INVALID_REQUEST else _MESSAGES[error]
+        return error_response(request, context.api_version, error, message)
     if context.api_version < _MANY_SINCE:
         error, node = _find(view, context, request.key_type, request.key)
         return FindCoordinatorResponse(

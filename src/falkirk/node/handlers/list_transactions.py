@@ -1,7 +1,7 @@
 """ListTransactions (key 66), v0-2: the transactional ids that this broker coordinates. KIP-664, KIP-994, KIP-1152.
 
 Behaviour: ids without DESCRIBE on them are left out. COORDINATOR_LOAD_IN_PROGRESS while one of the broker's partitions
-loads. Filters of unknown states are named, and match nothing.
+loads; INVALID_REGULAR_EXPRESSION for a pattern that is none. Filters of unknown states are named, and match nothing.
 Version notes: v1 adds the duration, v2 a pattern of the transactional id.
 """
 

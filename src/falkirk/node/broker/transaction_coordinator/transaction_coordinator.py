@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.coordinator.transactions.context import TransactionContext
 from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
@@ -87,21 +88,26 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionCoordinatorShard]):
         return min((time for time in times if time is not None), default=None)
 
     def list_transactions(self, request: ListTransactionsRequest, done: Done) -> None:
-        """Pass `done` a ListTransactionsResponse of all shards; COORDINATOR_LOAD_IN_PROGRESS while one loads."""
+        """Pass `done` a ListTransactionsResponse of all shards.
+
+        COORDINATOR_LOAD_IN_PROGRESS while one loads; INVALID_REGULAR_EXPRESSION.
+        """
 
         def answered(parts: Sequence[WireStruct] | ErrorCode) -> None:
             if isinstance(parts, ErrorCode):
                 done(parts)
                 return
             found = [part for part in parts if isinstance(part, ListTransactionsResponse)]
-            done(
-                ListTransactionsResponse(
-                    transaction_states=[state for part in found for state in part.transaction_states]
-                )
-            )
+            error = next((part.error_code for part in found if part.error_code), ErrorCode.NONE)
+            states = [state for part in found for state in part.transaction_states]
+            done(ListTransactionsResponse(error_code=error, transaction_states=states))
 
         def operation(shard: TransactionCoordinatorShard, token: Token) -> Outcome:
-            part = ListTransactionsResponse(transaction_states=list(shard.list_transactions(request)))
+            part = ListTransactionsResponse()
+            try:
+                part.transaction_states = list(shard.list_transactions(request))
+            except TopicPatternError:
+                part.error_code = ErrorCode.INVALID_REGULAR_EXPRESSION
             return Outcome(replies=[Reply(token, part)])
 
         self.schedule_all(operation, answered)
