@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
+from falkirk.coordinator.runtime.outcome import Outcome
 from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
 from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
 from falkirk.node.broker.transaction_coordinator.transaction_coordinator import TransactionCoordinator
@@ -18,10 +19,11 @@ class FakeShard:
         self._asked = asked
 
     def __getattr__(self, name: str) -> Any:
-        def call(client: Any, *given: Any, **named: Any) -> None:
+        def call(client: Any, *given: Any, **named: Any) -> Outcome:
             *arguments, token = given
             assert token == 1, "the token comes last"
             self._asked.append((name, (client, *arguments, *named.values())))
+            return Outcome()
 
         return call
 
@@ -59,9 +61,16 @@ class FakeGroups(GroupCoordinator):
         done(self.answers[""])
 
     def end_transaction(
-        self, number: int, producer: Any, coordinator_epoch: int, done: Any, *, is_commit: bool
+        self,
+        number: int,
+        producer: Any,
+        coordinator_epoch: int,
+        done: Any,
+        *,
+        is_commit: bool,
+        transaction_version: int,
     ) -> None:
-        self.asked.append(("end_transaction", (number, producer, coordinator_epoch, is_commit)))
+        self.asked.append(("end_transaction", (number, producer, coordinator_epoch, is_commit, transaction_version)))
         done(self.answers[str(number)])
 
 

@@ -28,18 +28,19 @@ from falkirk.protocol.messages import (
     FindCoordinatorRequest,
     InitProducerIdRequest,
     ListTransactionsRequest,
+    ProduceRequest,
     TxnOffsetCommitRequest,
 )
 from falkirk.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnTopic
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
-from falkirk.protocol.topic_partition import TopicIdPartition, by_topic
-from falkirk.storage.log.append import AppendOrigin
+from falkirk.protocol.topic_partition import by_topic
 from falkirk.versions.release import TRANSACTION_STATE
 
 if TYPE_CHECKING:
@@ -192,11 +193,14 @@ class Producer:
         return ErrorCode(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
 
     def write(self, topic: str, *values: bytes, index: int = 0) -> None:
-        """Write a batch of the transaction at the leader."""
+        """Produce a batch of the transaction to the leader."""
+        assert self.try_write(topic, *values, index=index) is ErrorCode.NONE
+
+    def try_write(self, topic: str, *values: bytes, index: int = 0, version: int = 9) -> ErrorCode:
+        """Produce a batch of the transaction to the leader; return its error. `version`: that of Produce."""
         cluster = self.cluster
         leader = cluster.wait_for_leader(topic, *cluster.brokers, index=index)
         first = self._sequences.get((topic, index), 0)
-        self._sequences[topic, index] = first + len(values)
         records = [Record(place, cluster.network.now_ms, None, value, ()) for place, value in enumerate(values)]
         batch = build_batch(
             records,
@@ -206,17 +210,14 @@ class Producer:
             base_sequence=first,
             is_transactional=True,
         )
-        key = TopicIdPartition(cluster.network.hosts[leader].running.image.topics.by_name[topic].topic_id, topic, index)
-        produced: list[Any] = []
-        cluster.replicas(leader).append_records(
-            {key: batch},
-            required_acks=1,
-            timeout_ms=0,
-            origin=AppendOrigin.COORDINATOR,
-            are_internal_topics_allowed=False,
-            done=produced.append,
-        )
-        assert not produced[0][key].error_code, produced
+        topics = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(index, batch)])]
+        client = cluster.client(leader)
+        sent = client.send(ProduceRequest(self.transactional_id, -1, 30_000, topics), version)
+        cluster.run_until(lambda: sent in client.answers)
+        error = ErrorCode(client.answers[sent].responses[0].partition_responses[0].error_code)
+        if error is ErrorCode.NONE:
+            self._sequences[topic, index] = first + len(values)
+        return error
 
     def commit_offset(self, group_id: str, topic: str, offset: int) -> ErrorCode:
         """Send AddOffsetsToTxn and TxnOffsetCommit."""

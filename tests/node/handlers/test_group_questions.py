@@ -270,7 +270,7 @@ def test_the_group_coordinator_ends_transactions_in_its_own_topic(error, told):
         ("a", 1, "NOT_ENOUGH_REPLICAS"),
         ("no", 0, "UNKNOWN_TOPIC_OR_PARTITION"),
     ]
-    assert groups.asked == [("end_transaction", (1, Producer(9, 3), 4, True))]
+    assert groups.asked == [("end_transaction", (1, Producer(9, 3), 4, True, 0))]
 
 
 def test_a_marker_is_a_control_batch_of_the_producer():

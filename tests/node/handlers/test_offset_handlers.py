@@ -1,12 +1,15 @@
 """Requests about offsets: which topics reach the group's shard, how answers are put together."""
 
 import pytest
-from broker_views import A, ask_broker, broker_view
+from broker_views import A, ask_broker, broker_records, broker_view
 from fake_groups import FakeGroups
+from fake_verification import GUARD, FakeVerification
+from metadata_images import image_of
 from topic_authorizers import resource_authorizer
 
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     OffsetCommitRequest,
@@ -14,6 +17,8 @@ from falkirk.protocol.messages import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
     OffsetFetchRequest,
+    PartitionRecord,
+    TopicRecord,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
@@ -29,6 +34,8 @@ from falkirk.protocol.messages.offset_fetch_response import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
+from falkirk.versions.release import CONSUMER_OFFSETS
 
 UNKNOWN_ID = b"u" * 16
 READ_A = (
@@ -142,11 +149,76 @@ def txn_commit(*topics, group_id="g"):
     return TxnOffsetCommitRequest("t", group_id, 1, 0, topics=asked)
 
 
+class TransactionalGroups(FakeGroups):
+    """Keeps the outcomes of operations."""
+
+    def __init__(self, answers):
+        super().__init__(answers)
+        self.outcomes = []
+
+    def schedule(self, group_id, operation, done):
+        super().schedule(group_id, lambda shard, token: self.outcomes.append(operation(shard, token)), done)
+
+
+OFFSETS = b"o" * 16
+
+
+def transactional_view(answer=None, *, errors=None, **fields):
+    """Return a view with the topic of offsets, whose partitions are verified with these errors."""
+    image = image_of(
+        *broker_records(),
+        TopicRecord(CONSUMER_OFFSETS, OFFSETS),
+        *(PartitionRecord(index, OFFSETS, leader=1, replicas=(1,), isr=(1,)) for index in range(2)),
+    )
+    verification = FakeVerification(errors)
+    groups = TransactionalGroups({"g": answer})
+    return broker_view(groups=groups, image=image, transaction_verification=verification, **fields)
+
+
+@pytest.mark.parametrize(
+    ("version", "operation"),
+    [
+        (3, SupportedOperation.DEFAULT_ERROR),
+        (4, SupportedOperation.GENERIC_ERROR),
+        (5, SupportedOperation.ADD_PARTITION),
+    ],
+)
+def test_offsets_of_a_transaction_are_written_with_the_guard_of_their_verification(version, operation):
+    view = transactional_view(TxnOffsetCommitResponse(topics=[]))
+    ask_broker(view, txn_commit(("a", [1])), version)
+    (asked,) = view.broker.transaction_verification.asked
+    partition = view.broker.groups.partition_for("g")
+    assert asked.sequences == {TopicIdPartition(OFFSETS, CONSUMER_OFFSETS, partition): -1}
+    assert (asked.transactional_id, asked.producer_id, asked.producer_epoch, asked.operation) == ("t", 1, 0, operation)
+    assert [outcome.guard for outcome in view.broker.groups.outcomes] == [GUARD]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ErrorCode.INVALID_TXN_STATE, "INVALID_TXN_STATE"),
+        (ErrorCode.INVALID_PRODUCER_EPOCH, "INVALID_PRODUCER_EPOCH"),
+        (ErrorCode.NETWORK_EXCEPTION, "COORDINATOR_LOAD_IN_PROGRESS"),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, "NOT_COORDINATOR"),
+    ],
+)
+def test_offsets_of_a_transaction_that_is_not_verified_are_not_written(error, told):
+    partition = TopicPartition(CONSUMER_OFFSETS, FakeGroups().partition_for("g"))
+    view = transactional_view(errors={partition: error})
+    assert codes(ask_broker(view, txn_commit(("a", [1])), 5)) == [("a", 1, told)]
+    assert view.broker.groups.outcomes == []
+
+
+def test_there_are_no_offsets_of_a_transaction_without_their_topic():
+    view = broker_view(groups=FakeGroups())
+    assert codes(ask_broker(view, txn_commit(("a", [1])), 5)) == [("a", 1, "NOT_COORDINATOR")]
+
+
 def test_offsets_of_a_transaction_are_sorted_out_as_others():
     each = [txn_response.TxnOffsetCommitResponsePartition(1, 0)]
     part = TxnOffsetCommitResponse(topics=[txn_response.TxnOffsetCommitResponseTopic("a", partitions=each)])
-    groups = FakeGroups({"g": part})
-    view = broker_view(groups=groups, authorizer=resource_authorizer(*READ_A))
+    view = transactional_view(part, authorizer=resource_authorizer(*READ_A))
+    groups = view.broker.groups
     answer = ask_broker(view, txn_commit(("b", [0]), ("a", [1])), 5)
     assert codes(answer) == [("b", 0, "TOPIC_AUTHORIZATION_FAILED"), ("a", 1, "NONE")]
     assert groups.asked[0][0] == "commit_transactional_offsets"
@@ -154,7 +226,7 @@ def test_offsets_of_a_transaction_are_sorted_out_as_others():
 
 @pytest.mark.parametrize(("version", "told"), [(1, "COORDINATOR_NOT_AVAILABLE"), (2, "COORDINATOR_LOAD_IN_PROGRESS")])
 def test_old_producers_know_nothing_of_loading(version, told):
-    view = broker_view(groups=FakeGroups({"g": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}))
+    view = transactional_view(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     assert codes(ask_broker(view, txn_commit(("a", [0])), version)) == [("a", 0, told)]
 
 

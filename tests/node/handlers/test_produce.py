@@ -3,13 +3,13 @@
 import pytest
 from broker_views import A, B, ask_broker, broker_records, broker_view, pending_response
 from fake_replicas import FakeReplicas
+from fake_verification import GUARD, FakeVerification
 from metadata_images import image_of
 from topic_authorizers import topic_authorizer
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
-from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
 from falkirk.node.handlers.parts.handler_result import NoAnswer
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.compression import Compression
@@ -161,20 +161,6 @@ def test_without_acks_there_is_no_answer_and_an_error_closes_the_connection():
     assert ask_broker(view, request(("a", 0, BATCH[:8] + bytes(53)), acks=0), 9) == NoAnswer(close=True)
 
 
-class FakeVerification:
-    """Records what is to be verified; `errors` by partition."""
-
-    def __init__(self, errors=None):
-        self.errors = errors or {}
-        self.asked = []
-
-    def verify(self, append):
-        self.asked.append(append)
-        keys = {key.topic_partition: key for key in append.sequences}
-        errors = {keys[partition]: error for partition, error in self.errors.items()}
-        append.done(Verdict(errors, {key: 7 for key in append.sequences if key not in errors}))
-
-
 def transactional(producer_id=1):
     return build_batch(
         RECORDS, base_offset=0, producer_id=producer_id, producer_epoch=3, base_sequence=4, is_transactional=True
@@ -204,7 +190,7 @@ def test_transactional_batches_are_appended_with_the_guards_of_their_verificatio
     assert (asked.transactional_id, asked.producer_id, asked.producer_epoch) == ("t", 1, 3)
     assert (asked.sequences, asked.operation) == ({key: 4}, operation)
     ((_, appended),) = replicas.asked
-    assert (appended["guards"], len(appended["records"])) == ({key: 7}, 2)
+    assert (appended["guards"], len(appended["records"])) == ({key: GUARD}, 2)
 
 
 @pytest.mark.parametrize(

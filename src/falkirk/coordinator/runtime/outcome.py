@@ -63,6 +63,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     is_replayed: bool = True
     # Whose pending offsets the records are (TxnOffsetCommit): they become a batch of their own.
     producer: Producer | None = None
+    # That of their verification with the transaction coordinator; 0: the transaction must be open in the log already.
+    guard: int = 0
     # To be sent once all that is replayed by now is committed; of the transaction coordinator alone.
     markers: Sequence[TransactionMarkers] = ()
 

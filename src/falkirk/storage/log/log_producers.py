@@ -111,7 +111,7 @@ class LogProducers:
         if entry is not None and batch.producer_epoch < entry.producer_epoch:
             reason = f"{_named(batch)} has epoch {batch.producer_epoch}, {entry.producer_epoch} was seen already"
             raise AppendRefusedError(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
-        if is_clients and batch.is_transactional and guard != VERIFICATION_OFF:
+        if batch.is_transactional and guard != VERIFICATION_OFF:
             is_verified = verification is not None and verification.guard == guard
             if not is_verified and not self.is_open(batch.producer_id, batch.producer_epoch):
                 reason = f"{_named(batch)} is not part of a transaction that is open here"

@@ -20,7 +20,9 @@ PRODUCER_ID = 4711
 
 @pytest.fixture
 def cluster():
-    made = GroupCluster(offsets_partitions=1, brokers=2)
+    # The coordinator of the transactions is these tests.
+    unverified = {"transaction.partition.verification.enable": "false"}
+    made = GroupCluster(offsets_partitions=1, brokers=2, properties=unverified)
     made.create("t", factor=2)
     made.commit("g", {T0: 7})
     return made

@@ -236,14 +236,23 @@ class CoordinatorRuntime(ABC, Generic[S]):
         self._step.works.start(name, slices)
 
     def append_marker(
-        self, number: int, marker: bytes, apply: Callable[[S], None], done: Callable[[ErrorCode], None]
+        self,
+        number: int,
+        marker: bytes,
+        apply: Callable[[S], None],
+        done: Callable[[ErrorCode], None],
+        *,
+        transaction_version: int,
     ) -> None:
-        """Append a batch that ends a transaction to a partition of the topic, and apply it to the shard."""
+        """Append a batch that ends a transaction to a partition of the topic, and apply it to the shard.
+
+        `transaction_version`: that of the coordinator which sent the marker.
+        """
         host = self._hosts.get(number)
         if host is None:
             done(ErrorCode.NOT_COORDINATOR)
             return
-        host.append_marker(marker, apply, done)
+        host.append_marker(marker, apply, done, transaction_version=transaction_version)
         self._touch(host)
 
     @property

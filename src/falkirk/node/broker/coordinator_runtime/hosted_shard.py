@@ -25,6 +25,7 @@ from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoad
 from falkirk.node.effects import Fact
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendOrigin
+from falkirk.storage.log.verification import UNVERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -181,7 +182,14 @@ class HostedShard(Generic[S]):
         elif self.state is HostState.LOADING:
             self._deferred.append(action)
 
-    def append_marker(self, marker: bytes, apply: Callable[[S], None], done: Callable[[ErrorCode], None]) -> None:
+    def append_marker(
+        self,
+        marker: bytes,
+        apply: Callable[[S], None],
+        done: Callable[[ErrorCode], None],
+        *,
+        transaction_version: int,
+    ) -> None:
         """Append a batch of its own that ends a transaction, and apply it; `done` waits until it is committed."""
         shard = self.shard
         if shard is None:
@@ -191,7 +199,7 @@ class HostedShard(Generic[S]):
         if error is NO_ERROR:
             error = self._flush()
         if error is NO_ERROR:
-            error = self._append(marker)
+            error = self._append(marker, transaction_version=transaction_version)
         if error is not NO_ERROR:
             done(error)
             return
@@ -378,7 +386,7 @@ class HostedShard(Generic[S]):
         if batch.size > log.config.max_message_bytes:
             return ErrorCode.MESSAGE_TOO_LARGE
         first_offset = log.log_end_offset
-        error = self._append(batch.build(self._context.step.now_ms, outcome.producer))
+        error = self._append(batch.build(self._context.step.now_ms, outcome.producer), guard=outcome.guard)
         if error is NO_ERROR:
             _replay(shard, zip(outcome.records, entries, strict=True), first_offset, outcome.producer)
         return error
@@ -393,7 +401,7 @@ class HostedShard(Generic[S]):
             self._lose(error)
         return error
 
-    def _append(self, batch: bytes) -> ErrorCode:
+    def _append(self, batch: bytes, *, guard: int = UNVERIFIED, transaction_version: int = 0) -> ErrorCode:
         """Append; the minimum ISR was checked before, and responses wait for the replicas together."""
         error = NO_ERROR
 
@@ -407,6 +415,8 @@ class HostedShard(Generic[S]):
             timeout_ms=0,
             origin=AppendOrigin.OWN,
             are_internal_topics_allowed=True,
+            guards={self.key: guard},
+            transaction_version=transaction_version,
             done=done,
         )
         return error

@@ -98,6 +98,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
         done: Callable[[ErrorCode], None],
         *,
         is_commit: bool,
+        transaction_version: int,
     ) -> None:
         """Append a transaction marker to a partition of `__consumer_offsets`, and complete the pending offsets."""
         marker = end_marker(producer, coordinator_epoch, self._step.now_ms, is_commit=is_commit)
@@ -106,6 +107,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
             marker,
             lambda shard: shard.end_transaction(producer.producer_id, is_commit=is_commit),
             done,
+            transaction_version=transaction_version,
         )
 
     # --- Shards

@@ -44,6 +44,7 @@ class MarkerWriter:
                 marker.coordinator_epoch,
                 lambda error: done(marker_error(error)),
                 is_commit=is_commit,
+                transaction_version=marker.transaction_version,
             )
             return
         key = TopicIdPartition(topic.topic_id, *partition)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
+    from falkirk.node.handlers.parts.group_requests import Operation
     from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.error_codes import ErrorCode
@@ -42,10 +44,12 @@ def commit_topics(
     by_id: bool,
     operation: Callable[[GroupCoordinatorShard, R, Token], Outcome],
     client_error: Callable[[ErrorCode], ErrorCode],
+    schedule: Callable[[Operation, Done], None] | None = None,
 ) -> OffsetCommitResponse | TxnOffsetCommitResponse | AnswerLater:
     """Have the group's shard commit the accepted topics; `response` is empty, and receives the refused ones, too.
 
-    `by_id`: the request names topics by id. `client_error`: the client's error code for one of the log.
+    `by_id`: the request names topics by id. `client_error`: the client's error code for one of the log. `schedule`: as
+    in `ask_group`.
     """
     topic_class, partition_class = _PARTS[type(request)]
     # Any: topics and partitions of either response.
@@ -80,4 +84,5 @@ def commit_topics(
         lambda shard, token: operation(shard, requested, token),
         client_error=client_error,
         change=merged,
+        schedule=schedule,
     )

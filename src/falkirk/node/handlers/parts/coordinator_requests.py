@@ -44,10 +44,11 @@ def ask_coordinator(
     *,
     client_error: Callable[[ErrorCode], ErrorCode] = operation_error,
     change: Callable[[WireMessage], WireMessage] | None = None,
+    schedule: Callable[[Callable[[S, Token], Outcome], Done], None] | None = None,
 ) -> AnswerLater:
     """Have the shard of a key answer the whole request; `client_error` maps its errors.
 
-    `change` is applied to every response, that of an error, too.
+    `change` is applied to every response, that of an error, too. `schedule` replaces the coordinator's own.
     """
 
     def start(answer: Answer) -> None:
@@ -57,7 +58,10 @@ def ask_coordinator(
             assert isinstance(result, WireMessage), "a whole response"
             answer(result if change is None else change(result))
 
-        coordinator.schedule(key, operation, done)
+        if schedule is None:
+            coordinator.schedule(key, operation, done)
+        else:
+            schedule(operation, done)
 
     return AnswerLater(start)
 

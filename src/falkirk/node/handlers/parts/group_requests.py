@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
     from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.schema import WireMessage
@@ -56,8 +57,16 @@ def ask_group(
     *,
     client_error: Callable[[ErrorCode], ErrorCode] = operation_error,
     change: Callable[[WireMessage], WireMessage] | None = None,
+    schedule: Callable[[Operation, Done], None] | None = None,
 ) -> AnswerLater:
     """Have the group's shard answer the whole request, as `ask_coordinator`."""
     return ask_coordinator(
-        view.broker.groups, context, request, group_id, operation, client_error=client_error, change=change
+        view.broker.groups,
+        context,
+        request,
+        group_id,
+        operation,
+        client_error=client_error,
+        change=change,
+        schedule=schedule,
     )
