@@ -46,8 +46,9 @@ def test_another_way_is_refused_with_the_reason_and_what_is_possible():
     with pytest.raises(LiftError) as refused:
         check_way(IN_THEIR_PLACE, way_of(kraft_version=1, combined=True))
     assert str(refused.value) == (
-        "not possible here: in place, majority: nodes 1, 2, 3 would be served by falkirk as brokers too, with all "
-        "their partitions; possible: extra voter, alone for seconds (see place of the lift file)"
+        "not possible here: in place, majority: nodes 1, 2, 3 would be missing as brokers, too, more than one at a "
+        "time; possible: extra voter, alone for seconds, in place of one, commit by snapshot (see place of the lift "
+        "file)"
     )
     with pytest.raises(LiftError, match="possible: in place, majority"):
         check_way(BESIDE, way_of(kraft_version=0, combined=False, can_be_dynamic=False))

@@ -4,8 +4,10 @@ import pytest
 from raft_log_in_memory import LOWERS
 from raft_world import Faults, RaftWorld
 
+from falkirk.protocol.messages import end_quorum_epoch_request
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.raft.context import TOPIC
 from falkirk.raft.replication_leader import SnapshotOfferRefusedError
 
 OURS = 1
@@ -122,6 +124,32 @@ def test_voters_do_not_change_while_a_snapshot_is_offered():
     )
     answer = world.answers[world.request(OURS, request)]
     assert answer.error_message == ("Request timed out waiting for voters to commit a lowering of metadata.version")
+
+
+def named_successor(world, leader):
+    """Ask ours to succeed a leader from which all hear."""
+    module = end_quorum_epoch_request
+    partition = module.PartitionData(0, leader.node_id, leader.replica.epoch, (OURS,), [module.ReplicaInfo(OURS)])
+    request = module.EndQuorumEpochRequest(None, [module.TopicData(TOPIC, [partition])])
+    world.request(OURS, request)
+    world.run(1_000)
+
+
+@pytest.mark.parametrize("is_there_for_a_lift", [True, False])
+def test_who_is_there_for_a_lift_leads_when_it_is_named_the_successor(is_there_for_a_lift):
+    world = RaftWorld(1)
+    world.add_static((1, 2, 3), succeeds_at_once=is_there_for_a_lift)
+    world.start_all()
+    world.run(5_000)
+    if world.leader.node_id == OURS:
+        world.crash(OURS)
+        world.run(10_000)
+    before = world.leader
+    assert before.node_id != OURS
+    epoch = before.replica.epoch
+    named_successor(world, before)
+    assert world.leader.node_id == (OURS if is_there_for_a_lift else before.node_id)
+    assert world.leader.replica.epoch == epoch + is_there_for_a_lift
 
 
 def seeds():

@@ -71,6 +71,8 @@ class FakeControllers(FakeQuorum):
 
     running: dict[int, str | None] = field(default_factory=lambda: dict.fromkeys((1, 2, 3), "kafka"))
     holds_lowering: bool = False
+    # Elections that a controller of Kafka's wins.
+    refusals: int = 1
 
     def elect(self) -> None:
         up = [node_id for node_id, kind in self.running.items() if kind is not None]
@@ -78,11 +80,19 @@ class FakeControllers(FakeQuorum):
             self.leader_id = None
         elif self.leader_id not in up:
             self.leader_id = max(up, key=lambda node_id: (self.running[node_id] == "kafka", node_id))
+            # Its log cuts off what was not committed.
+            self.holds_lowering = False
 
     async def describe(self) -> QuorumDescription:
         quorum = await super().describe()
         states = [each for each in quorum.voter_states if self.running[each.node_id] is not None]
         return replace(quorum, voter_states=tuple(states))
+
+    async def ask_to_lead(self, voter: OriginalVoter, _quorum: QuorumDescription) -> None:
+        if self.refusals:
+            self.refusals -= 1
+        elif self.running[voter.node_id] == "falkirk":
+            self.leader_id = voter.node_id
 
     async def versions_at(self, endpoint: Endpoint) -> NodeVersions | None:
         [kind] = [self.running[voter.node_id] for voter in VOTERS if voter.endpoint == endpoint]
@@ -134,22 +144,27 @@ class FakeProbe:
         return []
 
 
-def originals(voters: tuple[OriginalVoter, ...] = VOTERS) -> Originals:
+def originals(voters: tuple[OriginalVoter, ...] = VOTERS, **fields: object) -> Originals:
     return Originals(
         cluster_id="c",
         leader_id=1,
         voters=voters,
         levels={METADATA_VERSION: HIGH},
         target=str(MetadataVersion.of_level(LOW)),
+        **fields,
     )
 
 
 def lifted_cluster(
-    quorum: FakeQuorum, brokers: FakeBrokers, voters: tuple[OriginalVoter, ...] = VOTERS
+    quorum: FakeQuorum,
+    brokers: FakeBrokers,
+    voters: tuple[OriginalVoter, ...] = VOTERS,
+    /,
+    **fields: object,
 ) -> LiftedCluster:
     return LiftedCluster(
         MetadataVersion.of_level(LOW),
-        originals(voters),
+        originals(voters, **fields),
         voters,
         quorum=quorum,
         brokers=brokers,

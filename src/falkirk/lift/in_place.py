@@ -1,16 +1,21 @@
-"""The way "in place, majority": `falkirk serve` runs on the directories of a majority of the controllers for a while.
+"""The ways in place: `falkirk serve` runs on the directories of controllers for a while, of a majority or of one.
 
 On each of their machines Kafka's controller is stopped and falkirk started on its own server.properties, one by one;
 the level is lowered; Kafka's controllers come back. Voters stay the same, so they may be static. What stops and starts
 processes on other machines are the operator's hooks.
+
+One falkirk controller commits by the snapshot (docs/internals/commit-by-snapshot.md). Its node may be a broker, too:
+that is stopped meanwhile.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.client.errors import ClientError
 from falkirk.lift import hooks
 from falkirk.lift.errors import LiftError
 from falkirk.lift.lifted_cluster import follows
@@ -25,24 +30,33 @@ if TYPE_CHECKING:
     from falkirk.lift.lifted_cluster import LiftedCluster
     from falkirk.protocol.endpoint import Endpoint
 
-# Restarts of Kafka's controller that leads: another one of Kafka's may win the election.
-_RESTARTS_MAX: Final = 10
+# Elections until falkirk wins one: a controller of Kafka's may win it, too.
+_ELECTIONS_MAX: Final = 20
+_ELECTION_S: Final = 5.0
+# As many voters elect a leader while one of them is stopped.
+_VOTERS_WITHOUT_ONE: Final = 3
 
 
 def replaced_voters(originals: Originals) -> tuple[OriginalVoter, ...]:
-    """Return a majority of the voters, the leader last: it then gives way to the others only once."""
+    """Return one voter, or a majority, the leader last: it then gives way to the others only once."""
     others = [voter for voter in originals.voters if voter.node_id != originals.leader_id]
     leader = [voter for voter in originals.voters if voter.node_id == originals.leader_id]
+    if originals.replaces_one:
+        return tuple((others or leader)[:1])
     majority = len(originals.voters) // 2 + 1
     return (*others[: majority - len(leader)], *leader)
 
 
 class InPlace:
-    """The steps, on one cluster. `lowering`: the steps that lower the level."""
+    """The steps, on one cluster. `lowering`: the steps that lower the level.
 
-    def __init__(self, cluster: LiftedCluster, runner: HookRunner) -> None:
+    `is_whole`: whether all nodes serve and all partitions are in sync.
+    """
+
+    def __init__(self, cluster: LiftedCluster, runner: HookRunner, is_whole: Callable[[], Awaitable[bool]]) -> None:
         self._cluster = cluster
         self._hooks = runner
+        self._is_whole = is_whole
         self.lowering: tuple[Step, ...] = ()
         self._replaced = replaced_voters(cluster.originals)
         self._revived: set[int] = set()
@@ -53,10 +67,10 @@ class InPlace:
             *map(self._replace_step, self._replaced),
             Step(
                 "lead",
-                "falkirk leads: Kafka's controller that leads is restarted",
+                "falkirk leads: it stands for election",
                 self._leads,
                 self._lead,
-                hooks_s=_RESTARTS_MAX * self._hooks.limit_s(hooks.STOP, hooks.START),
+                hooks_s=self._hooks.limit_s(hooks.START),
             ),
             *self.lowering,
             *(step._replace(is_after_lowering=True) for step in self.way_back()),
@@ -126,11 +140,28 @@ class InPlace:
         if await self._answers_as(voter, is_falkirk=is_falkirk):
             return
         name = f"controller {voter.node_id}"
-        if await self._versions(voter) is not None:
+        answer = await self._versions(voter)
+        if answer is not None:
+            progress = answer.metadata_progress
+            if len(self._voters) < _VOTERS_WITHOUT_ONE and progress is not None and progress.holds_lowering:
+                raise LiftError(f"{name} has a lowering of the level in its log that is not behind it yet")
             await self._cluster.until(partial(self._others_follow, voter), f"the voters beside {name} have the log")
+            if is_falkirk and self._is_replaced_broker(voter):
+                await self._cluster.until(self._is_whole, "all nodes answer, and all partitions are in sync")
         await self._run_until(stop, voter, partial(self._is_silent, voter), f"{name} has ended")
+        if not is_falkirk:
+            await self._cut_off(voter)
         answers = partial(self._answers_as, voter, is_falkirk=is_falkirk)
         await self._run_until(start, voter, answers, f"{name} answers")
+
+    async def _cut_off(self, stopped: OriginalVoter) -> None:
+        """Wait for another leader before Kafka's controller runs on the log of a falkirk one that was stopped.
+
+        If that ends with a lowering that was never committed, the controller must not commit it as the leader.
+        """
+        if len(self._voters) >= _VOTERS_WITHOUT_ONE:
+            leads = partial(self._another_leads, stopped.node_id)
+            await self._cluster.until(leads, f"another controller than {stopped.node_id} leads")
 
     async def _leads(self) -> bool:
         view = await self._cluster.view()
@@ -139,23 +170,21 @@ class InPlace:
         return all(follows(view, voter.node_id) for voter in self._voters)
 
     async def _lead(self) -> None:
-        """Restart Kafka's controllers that lead until a falkirk one does, and start those that do not run."""
-        for _ in range(_RESTARTS_MAX):
-            leader_id = (await self._cluster.view_within()).leader_id
-            kafka = [voter for voter in self._voters if voter not in self._replaced]
-            for voter in kafka:
-                if await self._versions(voter) is None:
-                    await self._start_kafka(voter)
-            leading = [voter for voter in kafka if voter.node_id == leader_id]
-            if not leading:
+        """Let falkirk stand for election until it leads, and start controllers of Kafka's that do not run."""
+        for voter in self._voters:
+            if voter not in self._replaced and await self._versions(voter) is None:
+                await self._start_kafka(voter)
+        for _ in range(_ELECTIONS_MAX):
+            view = await self._cluster.view_within()
+            if view.leader_id in {voter.node_id for voter in self._replaced}:
                 return
-            [voter] = leading
-            name = f"controller {leader_id}"
-            await self._cluster.until(partial(self._others_follow, voter), f"the voters beside {name} have the log")
-            another_leads = partial(self._another_leads, leader_id)
-            await self._run_until(hooks.STOP, voter, another_leads, f"another controller than {leader_id} leads")
-            await self._start_kafka(voter)
-            await self._cluster.until(partial(self._runs, voter, is_falkirk=False), f"{name} has the log")
+            candidate = next((each for each in self._replaced if follows(view, each.node_id)), self._replaced[0])
+            with suppress(ClientError):
+                await self._cluster.quorum.ask_to_lead(candidate, view)
+            with suppress(LiftError):
+                leads = partial(self._another_leads, view.leader_id)
+                await self._cluster.until(leads, "another controller leads", limit_s=_ELECTION_S)
+        raise LiftError(f"falkirk has won none of {_ELECTIONS_MAX} elections")
 
     # --- Questions
 
@@ -163,7 +192,13 @@ class InPlace:
         """Return whether a voter runs as falkirk or as Kafka, and has the log."""
         view = await self._cluster.view()
         has_log = view is not None and voter.node_id in view.voters and follows(view, voter.node_id)
-        return has_log and await self._answers_as(voter, is_falkirk=is_falkirk)
+        if not has_log or not await self._answers_as(voter, is_falkirk=is_falkirk):
+            return False
+        return is_falkirk or not self._is_replaced_broker(voter) or await self._is_whole()
+
+    def _is_replaced_broker(self, voter: OriginalVoter) -> bool:
+        """Return whether a broker is missing while the voter is replaced."""
+        return voter in self._replaced and voter.node_id in {each.node_id for each in self._cluster.originals.brokers}
 
     async def _answers_as(self, voter: OriginalVoter, *, is_falkirk: bool) -> bool:
         answer = await self._versions(voter)

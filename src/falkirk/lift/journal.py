@@ -54,7 +54,8 @@ class OriginalBroker(msgspec.Struct, frozen=True, kw_only=True):
 class Originals(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster before the lift. `levels`: finalized levels by feature; `target`: the level it is to reach.
 
-    `is_in_place`: whether falkirk runs in place of controllers for a while, else beside them.
+    `is_in_place`: whether falkirk runs in place of controllers for a while, else beside them; `replaces_one`: of one
+    alone.
     """
 
     cluster_id: str
@@ -64,6 +65,7 @@ class Originals(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     brokers: tuple[OriginalBroker, ...] = ()
     is_in_place: bool = False
+    replaces_one: bool = False
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.hooks import HOOKS_LOG, HookRunner
 from falkirk.lift.in_place import InPlace
 from falkirk.lift.journal import Entry, Journal, OriginalBroker, Originals, is_over
+from falkirk.lift.lift_file import IN_PLACE, IN_PLACE_OF_ONE
 from falkirk.lift.lifted_cluster import LiftedCluster, reported_level
 from falkirk.lift.lowering import Lowering
 from falkirk.lift.place_check import check_place
@@ -51,7 +52,12 @@ if TYPE_CHECKING:
 
 _LOCK: Final = "lock"
 # Those of the ways that a lift file can name.
-_WAYS_OF_PLACES: Final = (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST, WayKind.IN_PLACE_MAJORITY)
+_WAYS_OF_PLACES: Final = (
+    WayKind.EXTRA_VOTER,
+    WayKind.DYNAMIC_FIRST,
+    WayKind.IN_PLACE_MAJORITY,
+    WayKind.BY_SNAPSHOT,
+)
 _REQUEST_MS: Final = 10_000
 _PROBE_MS: Final = 2000
 
@@ -180,6 +186,7 @@ class Lift:
                 if not node.is_fenced
             ),
             is_in_place=place is None,
+            replaces_one=self._file.place == IN_PLACE_OF_ONE,
         )
         for voter in originals.voters:
             if not voter.listeners:
@@ -236,8 +243,10 @@ class Lift:
     def _engine(self, stack: AsyncExitStack, originals: Originals) -> Engine:
         if originals.target != str(self._target.metadata_version):
             raise LiftError(f"the lift under way goes to {originals.target}, not to {self._target.metadata_version}")
-        if originals.is_in_place != (self._file.extra_voter is None):
+        is_same = originals.replaces_one == (self._file.place == IN_PLACE_OF_ONE)
+        if originals.is_in_place != (self._file.extra_voter is None) or not is_same:
             begun = "in place" if originals.is_in_place else "by an extra voter"
+            begun += " of one" if originals.replaces_one else ""
             raise LiftError(f"place: the lift under way goes {begun}")
         place = self._file.extra_voter
         cluster = self._cluster(stack, originals)
@@ -284,7 +293,7 @@ class Lift:
         return ExtraVoter(cluster, process, lowering=lowering.steps(), keep_bundle=self._keep_bundle)
 
     def _in_place(self, cluster: LiftedCluster) -> InPlace:
-        way = InPlace(cluster, self._hooks())
+        way = InPlace(cluster, self._hooks(), Roll(cluster, self._target.release).is_whole)
         controllers = self._connections.controllers
         cluster.revive = way.revive
         way.lowering = Lowering(self._file, self._target, cluster, leader=way.leader, config=controllers).steps()
@@ -337,7 +346,9 @@ class Lift:
 def check_way(file: LiftFile, way: WayChoice | None) -> None:
     """Raise LiftError if the cluster cannot go the way of the file."""
     possible = () if way is None or way.kind is None else (way.kind, *way.others)
-    wanted = (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST) if file.extra_voter else (WayKind.IN_PLACE_MAJORITY,)
+    wanted = {IN_PLACE: (WayKind.IN_PLACE_MAJORITY,), IN_PLACE_OF_ONE: (WayKind.BY_SNAPSHOT,)}.get(
+        str(file.place), (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST)
+    )
     kind = next((each for each in wanted if each in possible), None)
     if kind is None:
         reasons = [] if way is None else [str(each) for each in way.refused if each.kind in wanted]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IN_PLACE: Final = "in-place"
+IN_PLACE_OF_ONE: Final = "in-place-of-one"
 _BYTES_MAX: Final = 1 << 20
 _NodeId = Annotated[int, msgspec.Meta(ge=0)]
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -88,7 +89,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file's fields. `accept_losses`: kinds of losses; any other stops the lift before the level is lowered.
 
-    `place`: that of an extra voter, or `in-place`: falkirk runs in place of controllers.
+    `place`: that of an extra voter, or `in-place`: falkirk runs in place of a majority of the controllers, or
+    `in-place-of-one`.
     `upgrade_kraft_version`: whether static voters may be made dynamic, so that an extra one can join; that is not taken
     back while the cluster runs.
     `command_config` and `controller_command_config` name client properties for brokers and controllers. `state`: a
@@ -101,7 +103,7 @@ class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     controller_command_config: str | None = None
     target: str
     accept_losses: list[str] = []
-    place: Place | Literal["in-place"]
+    place: Place | Literal["in-place", "in-place-of-one"]
     hooks: Hooks = Hooks()
     upgrade_kraft_version: bool = False
     limits: Limits = Limits()
@@ -123,8 +125,8 @@ class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def extra_voter(self) -> Place | None:
-        """The place of the extra voter; None for in-place."""
-        return None if self.place == IN_PLACE else self.place
+        """The place of the extra voter; None in place."""
+        return self.place if isinstance(self.place, Place) else None
 
     @property
     def parsed_target(self) -> Target:
@@ -159,9 +161,9 @@ def read_lift_file(path: Path) -> LiftFile:
         state=str(folder / read.state),
         command_config=_within(folder, read.command_config),
         controller_command_config=_within(folder, read.controller_command_config),
-        place=IN_PLACE
-        if read.place == IN_PLACE
-        else msgspec.structs.replace(read.place, directory=str(folder / read.place.directory)),
+        place=msgspec.structs.replace(read.place, directory=str(folder / read.place.directory))
+        if isinstance(read.place, Place)
+        else read.place,
     )
 
 

@@ -15,6 +15,13 @@ from falkirk.client.errors import ClientError
 from falkirk.lift.errors import NoLeaderError
 from falkirk.lift.journal import OriginalVoter, VoterListener
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.messages.end_quorum_epoch_request import (
+    EndQuorumEpochRequest,
+    PartitionData,
+    ReplicaInfo,
+    TopicData,
+)
+from falkirk.raft.context import PARTITION, TOPIC
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.negotiation import UnsupportedApiError
 
@@ -94,6 +101,21 @@ class QuorumAccess:
         admin, quorum = await self._leader()
         if voter.node_id in quorum.voters:
             await registrations.remove_voter(admin, voter.node_id, bytes.fromhex(voter.directory_id))
+
+    async def ask_to_lead(self, voter: OriginalVoter, quorum: QuorumDescription) -> None:
+        """Ask a falkirk controller that is there for a lift to stand for election. Raises ClientError.
+
+        To it the request says that the leader resigns, and that it is the first successor.
+        """
+        partition = PartitionData(
+            partition_index=PARTITION,
+            leader_id=quorum.leader_id,
+            leader_epoch=quorum.leader_epoch,
+            preferred_successors=(voter.node_id,),
+            preferred_candidates=[ReplicaInfo(voter.node_id, bytes.fromhex(voter.directory_id))],
+        )
+        request = EndQuorumEpochRequest(cluster_id=None, topics=[TopicData(TOPIC, [partition])])
+        await self._by_endpoint[voter.endpoint].connection(voter.endpoint).request(request)
 
     async def _leader(self) -> tuple[AsyncAdmin, QuorumDescription]:
         failures = []

@@ -64,6 +64,14 @@ class Roll:
         """Return each node as it answers now."""
         return tuple([await self._node(node_id) for node_id in self._nodes])
 
+    async def is_whole(self) -> bool:
+        """Return whether all voters follow, all brokers serve, and all partitions are in sync."""
+        view = await self._cluster.view()
+        if view is None or not all(follows(view, voter.node_id) for voter in self._cluster.originals.voters):
+            return False
+        serving = {node.node_id for node in (await self._cluster.brokers.describe_cluster()).nodes}
+        return self._brokers.keys() <= serving and not await lacking_partitions(await self._cluster.brokers.any_node())
+
     async def _node(self, node_id: int) -> NodeOnRelease:
         versions = await self._versions(node_id)
         levels = None if versions is None else versions.supported_features.get(METADATA_VERSION)
@@ -79,19 +87,11 @@ class Roll:
         return None if isinstance(answer, ClientError) else answer
 
     async def _is_rolled(self, node_id: int) -> bool:
-        return (await self._node(node_id)).is_on_target and await self._is_whole()
+        return (await self._node(node_id)).is_on_target and await self.is_whole()
 
     async def _roll(self, node_id: int, runner: HookRunner) -> None:
         """Restart a node when the cluster can do without it; one that was restarted before is only waited for."""
         if (await self._node(node_id)).is_on_target:
             return
-        await self._cluster.until(self._is_whole, "all nodes answer, and all partitions are in sync")
+        await self._cluster.until(self.is_whole, "all nodes answer, and all partitions are in sync")
         await runner.run(hooks.ROLL, node_id, self._nodes[node_id])
-
-    async def _is_whole(self) -> bool:
-        """Return whether all voters follow, all brokers serve, and all partitions are in sync."""
-        view = await self._cluster.view()
-        if view is None or not all(follows(view, voter.node_id) for voter in self._cluster.originals.voters):
-            return False
-        serving = {node.node_id for node in (await self._cluster.brokers.describe_cluster()).nodes}
-        return self._brokers.keys() <= serving and not await lacking_partitions(await self._cluster.brokers.any_node())

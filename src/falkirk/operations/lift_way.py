@@ -110,10 +110,10 @@ def _reason_against(kind: WayKind, layout: QuorumLayout, level: str) -> str | No
             return _against_dynamic(layout, level)
         case WayKind.IN_PLACE_MAJORITY:
             names = _names(sorted(layout.combined))
-            what = f"{names} would be served by falkirk as brokers too, with all their partitions"
+            what = f"{names} would be missing as brokers, too, more than one at a time"
             return what if layout.combined else None
         case WayKind.BY_SNAPSHOT:
-            return _against_snapshot(len(layout.voters))
+            return _against_snapshot(layout)
 
 
 def _against_dynamic(layout: QuorumLayout, level: str) -> str | None:
@@ -126,9 +126,12 @@ def _against_dynamic(layout: QuorumLayout, level: str) -> str | None:
     return _joins_again(layout)
 
 
-def _against_snapshot(voters: int) -> str:
+def _against_snapshot(layout: QuorumLayout) -> str | None:
+    voters = len(layout.voters)
+    if voters == 1 and layout.combined:
+        return "the only controller is a broker, too, which would be missing"
     if voters <= _BY_SNAPSHOT_VOTERS_MAX:
-        return "not offered: it is not proven to be safe"
+        return None
     return (
         f"with {voters} voters the first one that takes the snapshot blocks no election of the others, so it would not "
         f"be safe; it takes at most {_BY_SNAPSHOT_VOTERS_MAX}"
@@ -152,6 +155,25 @@ def _names(node_ids: Sequence[int]) -> str:
     return f"node{'s' if len(node_ids) > 1 else ''} {', '.join(map(str, node_ids))}"
 
 
+def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str) -> Iterator[Step]:
+    for voter in replaced:
+        yield Step(
+            action=f"stop controller {voter}, run `falkirk serve` on its own properties and directory, and wait until "
+            "it has the log",
+            interruption=_ROLL if voter in layout.combined else _ELECTION,
+        )
+    yield Step(
+        action=f"lower the levels to {level}: falkirk leads; brokers and other controllers take the snapshot",
+        interruption=_HAND_OVER,
+    )
+    for voter in replaced:
+        yield Step(
+            action=f"stop falkirk on controller {voter}, remove or rewrite its bootstrap.checkpoint, and start its JVM "
+            "again",
+            interruption=_ELECTION,
+        )
+
+
 def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Iterator[Step]:
     voters = list(layout.voters)
     if kind is WayKind.FEATURE_UPDATE:
@@ -159,24 +181,9 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Ite
             action=f"falkirk features downgrade-all --release {release}: these controllers lower the levels themselves",
             interruption=_NONE,
         )
-    elif kind is WayKind.IN_PLACE_MAJORITY:
-        majority = voters[: len(voters) // 2 + 1]
-        for voter in majority:
-            yield Step(
-                action=f"stop controller {voter}, run `falkirk serve` on its own properties and directory, and wait "
-                "until it has the log",
-                interruption=_ELECTION,
-            )
-        yield Step(
-            action=f"lower the levels to {level}: falkirk leads; brokers and other controllers take the snapshot",
-            interruption=_HAND_OVER,
-        )
-        for voter in majority:
-            yield Step(
-                action=f"stop falkirk on controller {voter}, remove or rewrite its bootstrap.checkpoint, and start its "
-                "JVM again",
-                interruption=_ELECTION,
-            )
+    elif kind in (WayKind.IN_PLACE_MAJORITY, WayKind.BY_SNAPSHOT):
+        replaced = voters[: len(voters) // 2 + 1] if kind is WayKind.IN_PLACE_MAJORITY else voters[:1]
+        yield from _steps_in_place(replaced, layout, level)
     else:
         if kind is WayKind.DYNAMIC_FIRST:
             yield Step(

@@ -37,6 +37,9 @@ class RaftConfig:
     auto_join: bool = False
     # Whether this replica can apply a record that lowers metadata.version; it says so in its fetches.
     follows_lowerings: bool = True
+    # Whether this replica stands for election at once where a request names it the leader's first successor, though
+    # others still hear from the leader: a lift asks for it so.
+    succeeds_at_once: bool = False
     election_timeout_ms: int = 1000
     election_backoff_max_ms: int = 1000
     fetch_timeout_ms: int = 2000

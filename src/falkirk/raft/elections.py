@@ -102,7 +102,12 @@ class Elections:
             learn_leader(self._context, partition.leader_id, partition.leader_epoch, listeners, now_ms)
             state = self._quorum.state
             if isinstance(state, Follower) and state.leader_id == partition.leader_id:
-                state.fetch_deadline_ms = now_ms + self._backoff_after_resignation(partition)
+                backoff_ms = self._backoff_after_resignation(partition)
+                state.fetch_deadline_ms = now_ms + backoff_ms
+                if backoff_ms == 0 and self._context.config.succeeds_at_once and self._can_start_election:
+                    # Without a pre-vote, which those that hear from the leader refuse. A candidate's newer epoch ends
+                    # the leadership of any leader.
+                    self._become_candidate(now_ms)
         self._context.reply(token, election_messages.end_quorum_epoch_answer(self._context, api_version, error))
 
     def handle_vote(self, node_id: int | None, response: VoteResponse, now_ms: int) -> Outcome:

@@ -14,6 +14,8 @@ from node_hooks import IN_PLACE
 pytestmark = pytest.mark.interop
 ONE = {1: (CONTROLLER,), 11: (BROKER,)}
 THREE = {1: (CONTROLLER,), 2: (CONTROLLER,), 3: (CONTROLLER,), 11: (BROKER,), 12: (BROKER,)}
+COMBINED = dict.fromkeys((1, 2, 3), (BROKER, CONTROLLER))
+FOUR = dict.fromkeys((1, 2, 3, 4), (CONTROLLER,)) | dict.fromkeys((11, 12), (BROKER,))
 LIMITS = {"step_s": 100, "metadata_outage_s": 60}
 
 
@@ -46,6 +48,34 @@ def test_a_cluster_goes_down_in_place_and_its_nodes_are_rolled(
         controllers = [node_id for node_id, kinds in roles.items() if CONTROLLER in kinds]
         replaced = [step for step in done_steps(lifted) if step.startswith("replace-")]
         assert 2 * len(replaced) > len(controllers)
+        lifted.check_voters()
+    lifted.cluster.stop()
+    lifted.check_no_trace()
+
+
+@pytest.mark.parametrize(
+    ("roles", "dynamic"),
+    [
+        pytest.param(COMBINED, False, id="combined-static"),
+        pytest.param(COMBINED, True, id="combined-dynamic", marks=pytest.mark.full),
+        pytest.param(THREE, False, id="static", marks=pytest.mark.full),
+        pytest.param(FOUR, True, id="four", marks=pytest.mark.full),
+    ],
+)
+def test_one_controller_of_falkirk_commits_by_the_snapshot(
+    clusters: Clusters, tmp_path: Path, roles: Mapping[int, tuple[str, ...]], dynamic: bool
+) -> None:
+    fields = {"place": "in-place-of-one", "limits": LIMITS}
+    with under_load(clusters, tmp_path, roles, dynamic=dynamic, hooks=(*IN_PLACE, "roll"), **fields) as lifted:
+        ended = lifted.lift("run")
+        assert ended.status == 0, ended
+        status = lifted.status()
+        assert status["level"] == "3.9-IV0"
+        assert {node.release for node in lifted.cluster.nodes.values()} == {"3.9.1"}
+        [replaced] = [step for step in done_steps(lifted) if step.startswith("replace-")]
+        # Kafka's controllers are never restarted for it.
+        before_roll = [node_id for hook, node_id in lifted.hooks.done if hook != "roll"]
+        assert {f"replace-{node_id}" for node_id in before_roll} == {replaced}
         lifted.check_voters()
     lifted.cluster.stop()
     lifted.check_no_trace()

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.node.config.node_config import NodeConfig
-from falkirk.node.config.role_checks import check_lift
 from falkirk.node.config.server_properties import ServerProperties, read_server_properties
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.configs.definition import ConfigError
@@ -198,11 +197,15 @@ def test_a_node_follows_a_lowering_unless_it_is_told_not_to() -> None:
         config("4.3.1", falkirk_downgrade_enable="no")
 
 
-def test_only_a_mere_controller_takes_part_in_a_lift() -> None:
+def test_of_a_combined_node_only_the_controller_takes_part_in_a_lift() -> None:
     assert not config("4.3.1").is_lift
-    assert config("4.3.1", falkirk_lift="true").is_lift
-    with pytest.raises(ConfigError, match=r"falkirk\.lift=true is only supported when process\.roles=controller\."):
-        check_lift(frozenset({"broker", "controller"}), is_lift=True)
+    listeners = "PLAINTEXT://:9092, CONTROLLER://:9093"
+    lifted = config("4.3.1", falkirk_lift="true", process_roles="broker, controller", listeners=listeners)
+    assert lifted.is_lift
+    assert lifted.process_roles == {"controller"}
+    assert [listener.name for listener in lifted.listeners] == ["CONTROLLER"]
+    with pytest.raises(ConfigError, match=r"falkirk\.lift=true is only supported when process\.roles has controller\."):
+        config("4.3.1", falkirk_lift="true", process_roles="broker")
 
 
 def test_all_values_that_are_wrong_are_told_at_once() -> None:

@@ -170,11 +170,6 @@ def check_sasl(
     )
 
 
-def check_lift(roles: frozenset[str], *, is_lift: bool) -> None:
-    """Check that a node of a lift, which must not register, is a controller only. Raises ConfigError."""
-    _require(not is_lift or roles == {CONTROLLER}, f"falkirk.lift=true is only supported when {_ROLES}=controller.")
-
-
 def inter_broker_listener_name(values: Mapping[str, Value]) -> str:
     """Return the name of the inter-broker listener."""
     name = values["inter.broker.listener.name"]

@@ -49,6 +49,7 @@ def raft_config(config: NodeConfig, cluster_id: str, directory_id: bytes) -> Raf
         has_pre_vote=vote is not None and vote.highest >= 2,
         auto_join=config.quorum_auto_join,
         follows_lowerings=config.downgrade_enable,
+        succeeds_at_once=config.is_lift,
         election_timeout_ms=config.quorum_election_timeout_ms,
         election_backoff_max_ms=config.quorum_election_backoff_max_ms,
         fetch_timeout_ms=config.quorum_fetch_timeout_ms,

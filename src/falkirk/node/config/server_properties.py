@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from falkirk.node.config.listener_properties import read_listeners
 from falkirk.node.config.node_config import BROKER, CONTROLLER, Listener, NodeConfig
 from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS, VOTERS, parse_bootstrap_servers, parse_voters
-from falkirk.node.config.role_checks import check_lift, check_node, check_roles, check_sasl, inter_broker_listener_name
+from falkirk.node.config.role_checks import check_node, check_roles, check_sasl, inter_broker_listener_name
 from falkirk.node.config.security_settings import JAAS_CONFIG, SASL_PROTOCOLS, listener_prefix, read_security
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.sasl.login import MECHANISMS
@@ -103,6 +103,9 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
             "zookeeper.connect is set and process.roles is not: these are the properties of a broker on ZooKeeper, "
             "not of a KRaft node"
         )
+    own_fields = _own_fields(properties)
+    if own_fields.get("is_lift") is True:
+        properties = controller_alone(properties)
     known = definitions(release)
     values = parse_values(properties, known)
     listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
@@ -121,8 +124,6 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         release=release,
     )
     check_sasl(values, properties, known, listeners.security_protocols, is_broker=BROKER in roles)
-    own_fields = _own_fields(properties)
-    check_lift(roles, is_lift=own_fields.get("is_lift") is True)
     node_id = values["node.id"]
     assert isinstance(node_id, int)
     rack = values["broker.rack"]
@@ -153,6 +154,21 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         security_protocols=listeners.security_protocols,
         warnings=tuple(_warnings(properties, known, listeners, roles)),
     )
+
+
+def controller_alone(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the properties without the broker role: a lift needs the controller only. Raises ConfigError."""
+    roles = {role.strip() for role in properties.get("process.roles", "").split(",")}
+    if CONTROLLER not in roles:
+        raise ConfigError("falkirk.lift=true is only supported when process.roles has controller.")
+    names = {name.strip().upper() for name in properties.get("controller.listener.names", "").split(",")}
+    changed = {**properties, "process.roles": CONTROLLER}
+    for key in ("listeners", "advertised.listeners"):
+        texts = properties.get(key, "").split(",")
+        changed[key] = ",".join(text.strip() for text in texts if text.partition("://")[0].strip().upper() in names)
+        if not changed[key]:
+            del changed[key]
+    return changed
 
 
 def is_on_zookeeper(properties: Mapping[str, str]) -> bool:
