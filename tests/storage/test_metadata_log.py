@@ -20,8 +20,9 @@ from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record import Record
-from falkirk.protocol.record_batch import read_batches
+from falkirk.protocol.record_batch import read_batch, read_batches
 from falkirk.raft.output import ElectionState
+from falkirk.storage import segment
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.metadata_log import MetadataLog, MetadataLogRecovery, MetadataLogSettings
@@ -356,6 +357,38 @@ def test_a_fetched_snapshot_replaces_the_log():
     assert log.read(40, 100) == b""
     log.append(data_batch(40, 6))
     assert shape(opened(disk)) == shape(log)
+
+
+def test_a_fetched_snapshot_is_checked_while_it_comes_and_not_when_all_of_it_is_there(monkeypatch):
+    log = filled(MemoryDisk(), *THREE_EPOCHS)
+    data = snapshot_bytes(6, [b"x" * 300])
+    sizes = [batch.size for batch in read_batches(data)]
+    checked = []
+
+    def counted(buffer, position, *, check_crc=True):
+        checked.append(check_crc)
+        return read_batch(buffer, position, check_crc=check_crc)
+
+    snapshot = OffsetAndEpoch(40, 6)
+    log.write_snapshot_chunk(snapshot, 0, data[:-1])
+    log.write_snapshot_chunk(snapshot, len(data) - 1, data[-1:])
+    monkeypatch.setattr(segment, "read_batch", counted)
+    log.install_snapshot(snapshot)
+    log.load_snapshot(snapshot)
+    assert checked == [False] * len(sizes) * 2
+
+
+@pytest.mark.parametrize("position", range(len(snapshot_bytes(6))))
+def test_a_flipped_bit_of_a_fetched_snapshot_is_found_in_whatever_chunks_it_comes(position):
+    data = bytearray(snapshot_bytes(6))
+    data[position] ^= 1
+
+    def outcome(chunk):
+        log = filled(MemoryDisk(), *THREE_EPOCHS)
+        return raised(CorruptFileError, lambda: install(log, 40, 6, bytes(data), chunk))
+
+    # No CRC covers the epoch of the last batch.
+    assert str(outcome(7)) == str(outcome(100)) == str(outcome(len(data)))
 
 
 @pytest.mark.parametrize(

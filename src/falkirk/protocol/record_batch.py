@@ -26,6 +26,7 @@ from falkirk.protocol.record import (
 )
 
 HEADER_BYTES = 61
+LENGTH_AT = 8
 LENGTH_END = 12
 """Where the length field ends: a batch takes this many bytes more than its length says."""
 MAGIC_AT = 16

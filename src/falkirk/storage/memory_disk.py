@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CAPACITY_BYTES: Final = 1 << 40
+# Chunks of this size stay as they are: joining long ones would be a long step of the node that appends.
+_CHUNK_BYTES_MAX: Final = 1 << 20
 _Pieces: TypeAlias = list[bytes]  # the class has a method of that name
 
 
@@ -18,8 +20,8 @@ class MemoryDisk:
     """Implements `Disk`. The root `/` exists; other directories are made as on a real disk."""
 
     def __init__(self) -> None:
-        # Contents in chunks, each longer than the next: so neither an append nor a partial read copies a long log. A
-        # rename keeps the file's list, so handles hold the list.
+        # Contents in chunks, each longer than the next or _CHUNK_BYTES_MAX long: so neither an append nor a partial
+        # read copies a long log. A rename keeps the file's list, so handles hold the list.
         self._files: dict[str, list[bytes]] = {}
         self._directories: set[str] = {"/"}
         # Names in each directory, those without any left out.
@@ -236,7 +238,7 @@ def _size(pieces: list[bytes]) -> int:
 
 
 def _append(pieces: list[bytes], data: bytes) -> None:
-    while pieces and len(pieces[-1]) <= len(data):
+    while pieces and len(pieces[-1]) <= min(len(data), _CHUNK_BYTES_MAX):
         data = pieces.pop() + data
     if data:
         pieces.append(data)

@@ -83,7 +83,8 @@ class SegmentReader:
     """Iterates the batches of one segment once; afterwards the fields describe its end.
 
     `contiguous` is for metadata logs and snapshots, whose offsets have no gaps and whose epochs never fall: it detects
-    a flipped bit of a base offset or leader epoch, which no CRC covers. Elsewhere offsets must only increase.
+    a flipped bit of a base offset or leader epoch, which no CRC covers. Elsewhere offsets must only increase. CRCs of
+    batches that begin before `checked_bytes` are not checked.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class SegmentReader:
         base_offset: int,
         contiguous: bool = False,
         check_crc: bool = True,
+        checked_bytes: int = 0,
         cuts_bad_end: bool = False,
     ) -> None:
         self._data = memoryview(data)
@@ -102,6 +104,7 @@ class SegmentReader:
         self.base_offset = base_offset
         self._contiguous = contiguous
         self._check_crc = check_crc
+        self._checked_bytes = checked_bytes
         self._cuts_bad_end = cuts_bad_end
         self.end_offset = base_offset
         """First offset behind the batches read so far."""
@@ -123,7 +126,8 @@ class SegmentReader:
         while self.end_position < size and self.torn is None:
             position = self.end_position
             try:
-                batch = read_batch(data, position, check_crc=self._check_crc)
+                check_crc = self._check_crc and position >= self._checked_bytes
+                batch = read_batch(data, position, check_crc=check_crc)
             except RemoteProtocolError as error:
                 self._stop(error)
                 return

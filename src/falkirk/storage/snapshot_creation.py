@@ -40,7 +40,8 @@ class SnapshotCreation:
         self._writer = writer
         self._piece_bytes = piece_bytes
         self._complete = complete
-        self._pending = memoryview(b"")
+        # What is to be written, the first of it last.
+        self._pending: list[memoryview] = []
         self._is_finished = False
         self._is_over = False
 
@@ -50,8 +51,10 @@ class SnapshotCreation:
         if not self._pending and not self._is_finished:
             self._make()
         if self._pending:
-            self._disk.append(self._path, self._pending[: self._piece_bytes])
-            self._pending = self._pending[self._piece_bytes :]
+            batch = self._pending.pop()
+            self._disk.append(self._path, batch[: self._piece_bytes])
+            if len(batch) > self._piece_bytes:
+                self._pending.append(batch[self._piece_bytes :])
         if self._pending or not self._is_finished:
             return False
         self._is_over = True
@@ -68,6 +71,8 @@ class SnapshotCreation:
     def _make(self) -> None:
         added = list(islice(self._values, VALUES_PER_STEP))
         self.records += len(added)
-        made = b"".join(self._writer.append_all(added))
+        made = list(self._writer.append_all(added))
         self._is_finished = len(added) < VALUES_PER_STEP
-        self._pending = memoryview(made + self._writer.finish() if self._is_finished else made)
+        if self._is_finished:
+            made.extend(self._writer.finish())
+        self._pending = [memoryview(batch) for batch in reversed(made)]

@@ -88,13 +88,17 @@ class Snapshot:
     torn: TornTail | None
 
 
-def read_snapshot(data: bytes | bytearray | memoryview, *, file: str, check_crc: bool = True) -> Snapshot:
-    """Read a snapshot or `bootstrap.checkpoint`.
+def read_snapshot(
+    data: bytes | bytearray | memoryview, *, file: str, check_crc: bool = True, checked_bytes: int = 0
+) -> Snapshot:
+    """Read a snapshot or `bootstrap.checkpoint`, of which the CRCs of `checked_bytes` were checked before.
 
     Raises CorruptFileError for damaged batches, offsets with gaps, a file that does not begin with a header, unknown
     control records, or anything behind the footer. A file without any complete batch is incomplete.
     """
-    reader = SegmentReader(data, file=file, base_offset=0, contiguous=True, check_crc=check_crc)
+    reader = SegmentReader(
+        data, file=file, base_offset=0, contiguous=True, check_crc=check_crc, checked_bytes=checked_bytes
+    )
     contents = _Contents(file)
     for batch in reader:
         with errors_name(file):

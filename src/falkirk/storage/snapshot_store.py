@@ -7,13 +7,14 @@ removes it, falkirk's or Kafka's.
 from __future__ import annotations
 
 from bisect import insort
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
-from falkirk.protocol.record_batch import read_batch
+from falkirk.protocol.record_batch import LENGTH_AT, LENGTH_END, read_batch, read_batches
 from falkirk.protocol.snapshot_chunk import SnapshotChunk
 from falkirk.storage.errors import CorruptFileError, errors_name
 from falkirk.storage.snapshot_file import (
@@ -56,6 +57,10 @@ class SnapshotStore:
         self._partial: tuple[OffsetAndEpoch, int] | None = None
         # The provisional snapshot, once it is complete.
         self.provisional: OffsetAndEpoch | None = None
+        # How many bytes at the beginning of the partial file are whole batches with the right CRCs.
+        self._checked_bytes = 0
+        # Snapshots of which all CRCs were checked since this was made, or written.
+        self._checked: set[OffsetAndEpoch] = set()
 
     @property
     def ids(self) -> Sequence[OffsetAndEpoch]:
@@ -84,9 +89,15 @@ class SnapshotStore:
         return summary
 
     def load(self, snapshot: OffsetAndEpoch) -> Snapshot:
-        """Read a snapshot. Raises CorruptFileError if it is damaged or not complete."""
+        """Read a snapshot. Raises CorruptFileError if it is damaged or not complete.
+
+        CRCs are checked once: with a million partitions that takes a node too long for one step.
+        """
         file = self.path(snapshot)
-        return _read_complete(self._disk, file)
+        size = self._disk.size(file) if snapshot in self._checked else 0
+        contents = _read_complete(self._disk, file, checked_bytes=size)
+        self._checked.add(snapshot)
+        return contents
 
     def read(self, snapshot: OffsetAndEpoch, position: int, bytes_max: int) -> SnapshotChunk | None:
         """Return a chunk of a file; None if there is no such snapshot."""
@@ -106,6 +117,7 @@ class SnapshotStore:
         """Make that file the snapshot, atomically."""
         self._disk.rename(self.own_partial_path(snapshot), self.path(snapshot))
         self._add(snapshot)
+        self._checked.add(snapshot)
 
     def provisional_path(self, snapshot: OffsetAndEpoch) -> str:
         """Return where a provisional snapshot is."""
@@ -129,10 +141,12 @@ class SnapshotStore:
         """Append a chunk of a fetched snapshot to its partial file; position 0 starts the file anew."""
         if position == 0:
             self.discard_partial()
-            self._partial = (snapshot, 0)
+            self._partial, self._checked_bytes = (snapshot, 0), 0
         assert self._partial == (snapshot, position)
-        self._disk.append(self._partial_path(snapshot), data)
+        path = self._partial_path(snapshot)
+        self._disk.append(path, data)
         self._partial = (snapshot, position + len(data))
+        self._checked_bytes += _checked_bytes(self._disk, path, self._checked_bytes, position + len(data))
 
     def install(self, snapshot: OffsetAndEpoch) -> Snapshot:
         """Make the fetched file the snapshot.
@@ -142,13 +156,14 @@ class SnapshotStore:
         assert self._partial is not None
         assert self._partial[0] == snapshot
         try:
-            contents = _read_complete(self._disk, self._partial_path(snapshot))
+            contents = _read_complete(self._disk, self._partial_path(snapshot), checked_bytes=self._checked_bytes)
         except CorruptFileError:
             self.discard_partial()
             raise
         self._disk.rename(self._partial_path(snapshot), self.path(snapshot))
         self._partial = None
         self._add(snapshot)
+        self._checked.add(snapshot)
         return contents
 
     def discard_partial(self) -> None:
@@ -165,6 +180,7 @@ class SnapshotStore:
         for known in old:
             self._disk.remove(self.path(known))
             self._ids.remove(known)
+            self._checked.discard(known)
             self._summaries.pop(known, None)
         return tuple(map(_file_name, old))
 
@@ -194,8 +210,23 @@ def _file_name(snapshot: OffsetAndEpoch) -> str:
     return format_snapshot_name(SnapshotName(id=_snapshot_id(snapshot)))
 
 
-def _read_complete(disk: Disk, file: str) -> Snapshot:
-    snapshot = read_snapshot(disk.view(file), file=file)
+def _checked_bytes(disk: Disk, file: str, start: int, end: int) -> int:
+    """Return the size of the whole batches with the right CRCs from `start` on, up to `end` at most.
+
+    What is damaged is named when the whole file is read.
+    """
+    first = disk.read(file, start, LENGTH_END)
+    if len(first) < LENGTH_END or start + LENGTH_END + int.from_bytes(first[LENGTH_AT:], "big") > end:
+        return 0
+    size = 0
+    with suppress(RemoteProtocolError):
+        for batch in read_batches(disk.read(file, start, end - start)):
+            size += batch.size
+    return size
+
+
+def _read_complete(disk: Disk, file: str, *, checked_bytes: int) -> Snapshot:
+    snapshot = read_snapshot(disk.view(file), file=file, checked_bytes=checked_bytes)
     if not snapshot.is_complete:
         raise CorruptFileError("snapshot has no footer: it was never finished", offset=disk.size(file), file=file)
     return snapshot

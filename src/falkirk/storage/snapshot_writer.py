@@ -54,39 +54,33 @@ class SnapshotWriter:
             control.append((ControlRecordType.KRAFT_VOTERS, voters))
         self._completed = [self._control_batch(control)]
 
-    def append(self, value: bytes) -> bytes:
-        """Add one record (its frame and body); return the bytes that are ready to be written, often none.
-
-        Raises LocalProtocolError if the record alone is larger than a batch may be.
-        """
-        self._group.append(value)
-        if len(self._group) < GROUP_RECORDS_MAX:
-            return b""
-        return self._append_group()
-
     def append_all(self, values: Iterable[bytes]) -> Iterator[bytes]:
-        """Add records, and yield the bytes that are ready to be written. Raises as `append`."""
+        """Add records (their frames and bodies); yield the batches that are ready to be written, often none.
+
+        Raises LocalProtocolError if a record alone is larger than a batch may be.
+        """
         iterator = iter(values)
         while added := list(islice(iterator, GROUP_RECORDS_MAX - len(self._group))):
             self._group += added
-            if len(self._group) == GROUP_RECORDS_MAX and (chunk := self._append_group()):
-                yield chunk
+            if len(self._group) == GROUP_RECORDS_MAX:
+                self._append_group()
+                yield from self._drain()
 
-    def finish(self) -> bytes:
-        """Return the rest, with the footer."""
-        out = self._append_group()
+    def finish(self) -> Iterator[bytes]:
+        """Yield the rest, with the footer."""
+        self._append_group()
         self._complete_current()
         self._completed.append(self._control_batch([(ControlRecordType.SNAPSHOT_FOOTER, SnapshotFooterRecord())]))
-        return out + self._drain()
+        yield from self._drain()
 
-    def _append_group(self) -> bytes:
+    def _append_group(self) -> None:
         group, self._group = self._group, []
         if not group:
-            return b""
+            return
         current = self._current
         if current is None:
             self._begin_batch(group)
-            return self._drain()
+            return
         encoded = current.encode(group)
         if current.size + len(encoded) <= BATCH_BYTES_MAX:
             current.add(encoded, len(group))
@@ -95,7 +89,6 @@ class SnapshotWriter:
             self._complete_current()
             self._begin_batch(group)
             self._complete_current()
-        return self._drain()
 
     def _begin_batch(self, group: Sequence[bytes]) -> None:
         current = ValueBatchBuilder(base_offset=self._next_offset, leader_epoch=self._epoch, timestamp_ms=self._clock())
@@ -121,9 +114,8 @@ class SnapshotWriter:
             self._completed.append(self._current.build())
             self._current = None
 
-    def _drain(self) -> bytes:
-        out = b"".join(self._completed)
-        self._completed = []
+    def _drain(self) -> list[bytes]:
+        out, self._completed = self._completed, []
         return out
 
     def _control_batch(self, control: Sequence[tuple[ControlRecordType, WireMessage]]) -> bytes:
@@ -154,4 +146,4 @@ def write_snapshot(
         voters=voters,
     )
     yield from writer.append_all(values)
-    yield writer.finish()
+    yield from writer.finish()
