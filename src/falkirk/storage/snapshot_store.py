@@ -129,6 +129,7 @@ class SnapshotStore:
         assert snapshot is not None
         self._disk.rename(self.provisional_path(snapshot), self.path(snapshot))
         self._add(snapshot)
+        self._checked.add(snapshot)
         return snapshot
 
     def discard_provisional(self) -> None:

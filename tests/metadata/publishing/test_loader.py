@@ -1,3 +1,4 @@
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -5,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from metadata_files import batch_of
 
+from falkirk.metadata.image import slices
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch
@@ -62,6 +64,23 @@ def test_a_control_batch_moves_the_end_and_nothing_else():
 
     assert loader.load_log([control]).has_same_content(EMPTY)
     assert loader.image.provenance == loader.loaded == Provenance(3, 4, 7)
+
+
+def test_changes_of_many_topics_are_applied_in_slices_and_show_after_the_last_one(monkeypatch):
+    topics = 10
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", slices.DECISION_VISITS)
+    log = []
+    loader = MetadataLoader([Publisher(log, "p")])
+    work = loader.load_log_slices([batch(0, *(topic(f"t{number}") for number in range(topics)))])
+    done = 0
+    with suppress(StopIteration):
+        while True:
+            next(work)
+            done += 1
+            assert (loader.image, loader.loaded, log) == (EMPTY, EMPTY.provenance, [])
+    # One for each record that is replayed, then four topics each.
+    assert done == topics + topics // slices.DECISION_VISITS
+    assert len(names(loader)) == topics
 
 
 def test_loading_nothing_publishes_nothing():

@@ -124,12 +124,17 @@ class MetadataDelta:
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """Return the next image. Raises nothing: inconsistent records have failed in `replay`."""
+        return exhaust(self.apply_slices(provenance))
+
+    def apply_slices(self, provenance: Provenance) -> Slices[MetadataImage]:
+        """Do what `apply` does in slices of bounded size where topics change; nothing may be replayed meanwhile."""
         image = self.image
+        topics = image.topics if self.topics is None else (yield from self.topics.apply_slices())
         return MetadataImage(
             provenance=provenance,
             features=image.features if self.features is None else self.features.apply(),
             cluster=image.cluster if self.cluster is None else self.cluster.apply(),
-            topics=image.topics if self.topics is None else self.topics.apply(),
+            topics=topics,
             configs=image.configs if self.configs is None else self.configs.apply(),
             client_quotas=image.client_quotas if self.client_quotas is None else self.client_quotas.apply(),
             producer_ids=image.producer_ids if self.producer_ids is None else self.producer_ids.apply(),

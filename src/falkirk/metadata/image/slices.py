@@ -16,6 +16,9 @@ VISITS_PER_SLICE: Final = 2_000
 DECISION_VISITS: Final = 4
 """What deciding on, replaying or reading one record counts as: 500 are a slice."""
 
+VISITS_PER_REPORT: Final = 20
+"""What reporting one loss counts as: its key, its fields before and after, its sentence."""
+
 
 class SliceBudget:
     """How many objects the current slice may still visit."""

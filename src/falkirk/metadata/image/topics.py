@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from immutables import Map
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
         RemoveTopicRecord,
         TopicRecord,
     )
+
+
+CHANGED_PER_VISIT: Final = 4
+"""Setting a partition takes that much less time than to visit one."""
 
 
 class TopicsImage(msgspec.Struct, frozen=True):
@@ -214,12 +218,16 @@ class TopicsDelta:
 
     def apply(self) -> TopicsImage:
         """Return the next image, in time proportional to the changes."""
+        return exhaust(self.apply_slices())
+
+    def apply_slices(self) -> Slices[TopicsImage]:
+        """Do what `apply` does in slices of bounded size; nothing may be replayed meanwhile."""
         image = self.image
         if not self.deleted and len(self.changed) == 1:
             (delta,) = self.changed.values()
             names = image.names.set(delta.topic_id, delta.name) if delta.before is None else image.names
             return TopicsImage(image.by_name.set(delta.name, delta.apply()), names)
-        by_name, names_by_id = image.by_name.mutate(), image.names.mutate()
+        by_name, names_by_id, budget = image.by_name.mutate(), image.names.mutate(), SliceBudget()
         for topic_id, name in self.deleted.items():
             del by_name[name]
             del names_by_id[topic_id]
@@ -227,6 +235,8 @@ class TopicsDelta:
             by_name[delta.name] = delta.apply()
             if delta.before is None:
                 names_by_id[topic_id] = delta.name
+            if budget.spend(1 + len(delta.partitions) // CHANGED_PER_VISIT):
+                yield
         return TopicsImage(by_name.finish(), names_by_id.finish())
 
     @classmethod

@@ -140,7 +140,7 @@ def replay_slices(delta: MetadataDelta, record: WireMessage) -> Slices[LossRepor
 
 def lower_within_slices(delta: MetadataDelta, to: MetadataVersion) -> Slices[LossReport]:
     """Lower what a delta leads to, as its next change; other records may follow. Raises as `lower` does."""
-    image = delta.apply(delta.image.provenance)
+    image = yield from delta.apply_slices(delta.image.provenance)
     own = image.features.metadata_version
     assert own is not None, "an image without metadata.version cannot be lowered"
     assert to < own, f"{to} is not below {own}"

@@ -49,5 +49,5 @@ class LevelObserver(Protocol):
     def before_change(self, change: LevelChange) -> Slices[None]:
         """Do what takes the image before the change, in slices, before anything of it is replayed."""
 
-    def lowered(self, report: LossReport) -> None:
-        """Follow a lowering of metadata.version; `report` is what was lost."""
+    def lowered(self, report: LossReport) -> Slices[None]:
+        """Follow a lowering of metadata.version, in slices; `report` is what was lost."""

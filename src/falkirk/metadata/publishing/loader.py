@@ -134,7 +134,8 @@ class MetadataLoader:
                     elif self.open_transaction is not None:
                         self.open_transaction.records.append((record, offset, batch.source))
                     elif isinstance(record, SLICED_RECORDS):
-                        is_lowered |= self._lowered((yield from replay_slices(delta, record)))
+                        report = yield from replay_slices(delta, record)
+                        is_lowered |= yield from self._lowered(report)
                     else:
                         delta.replay(record)
                 except RecordError as error:
@@ -144,9 +145,9 @@ class MetadataLoader:
                     yield
             loaded = Provenance(batch.end_offset, batch.epoch, batch.timestamp)
             if is_lowered:
-                self._finish(delta, loaded)
+                yield from self._finish(delta, loaded)
                 delta = MetadataDelta(self.image)
-        self._finish(delta, loaded)
+        yield from self._finish(delta, loaded)
         return self.image
 
     def _mark(
@@ -164,7 +165,8 @@ class MetadataLoader:
             yield from self._observe(delta, levels, transaction.offset, batch.epoch)
             for record, record_offset, source in transaction.records:
                 try:
-                    is_lowered |= self._lowered((yield from replay_slices(delta, record)))
+                    report = yield from replay_slices(delta, record)
+                    is_lowered |= yield from self._lowered(report)
                 except RecordError as error:
                     error.locate(record_offset, source)
                     raise
@@ -176,25 +178,27 @@ class MetadataLoader:
         """Pass a change of levels that is replayed next to the observer; the first levels of a log are none."""
         if self._observer is None or not levels:
             return
-        image = delta.apply(delta.image.provenance)
+        image = yield from delta.apply_slices(delta.image.provenance)
         if image.features.metadata_version is not None:
             change = LevelChange(image=image, levels=levels, offset=offset, epoch=epoch)
             yield from self._observer.before_change(change)
 
-    def _lowered(self, report: LossReport | None) -> bool:
+    def _lowered(self, report: LossReport | None) -> Slices[bool]:
         """Return whether metadata.version was lowered."""
         if report is not None and self._observer is not None:
-            self._observer.lowered(report)
+            yield from self._observer.lowered(report)
         return report is not None
 
-    def _finish(self, delta: MetadataDelta, loaded: Provenance) -> None:
+    def _finish(self, delta: MetadataDelta, loaded: Provenance) -> Slices[None]:
         """Set the next image, unless nothing was loaded or all of it is held back."""
-        self.loaded = loaded
         provenance = loaded if self.open_transaction is None else self.open_transaction.before
-        if provenance != self.image.provenance:
-            image = delta.apply(provenance)
-            self._publish(delta, image)
-            self.image = image
+        if provenance == self.image.provenance:
+            self.loaded = loaded
+            return
+        image = yield from delta.apply_slices(provenance)
+        self.loaded = loaded
+        self._publish(delta, image)
+        self.image = image
 
     def _begin(self, record: BeginTransactionRecord, offset: int, batch: MetadataBatch, loaded: Provenance) -> None:
         if self.open_transaction is not None:

@@ -16,7 +16,7 @@ from falkirk.protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from falkirk.metadata.controller.features.feature_update import Assess, FeatureUpdateDecision
+    from falkirk.metadata.controller.features.feature_update import Assess, FeatureUpdateDecision, ReportedLosses
     from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.slices import Slices
@@ -47,6 +47,8 @@ class LoweringUpdate:
         self._work: LoweringWork | None = None
         self._bundle: LiveBundle | None = None
         self._file: UndoBundleFile | None = None
+        # The losses of the first decision: most likely those of the last one.
+        self._reported: ReportedLosses | None = None
 
     def slices(self) -> Slices[FeatureUpdateDecision]:
         """Return the decision on the image of the step in which the last slice runs."""
@@ -66,13 +68,16 @@ class LoweringUpdate:
                 return decision
             else:
                 path = self._path(decision)
+                if self._reported is None:
+                    self._reported = yield from decision.report_losses()
+                    continue
                 try:
                     is_complete = yield from self._write(decision, path)
                 except OSError as error:
                     self._discard()
                     return self._unwritten(decision, path, error)
                 if is_complete:
-                    return decision.with_undo_bundle(path)
+                    return decision.with_undo_bundle(path, self._reported)
 
     def _discard(self) -> None:
         """Remove the incomplete file, if there is one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from falkirk.metadata.image.slices import SliceBudget
+from falkirk.metadata.image.slices import VISITS_PER_REPORT, SliceBudget
 from falkirk.metadata.levels.feature_scrubbing import scrubbing_options
 from falkirk.metadata.levels.writer import Assessor
 from falkirk.node.effects import Fact
@@ -57,14 +57,17 @@ class LevelChanges:
             self.keeper.committed(change)
             if losses or change.lowers_metadata_version:
                 yield from self.keeper.keep(change)
-        self._report(losses)
+        yield from self._report(losses)
 
-    def lowered(self, report: LossReport) -> None:
+    def lowered(self, report: LossReport) -> Slices[None]:
         """Report what a lower metadata.version has lost."""
-        self._report(report.losses)
+        yield from self._report(report.losses)
 
-    def _report(self, losses: Sequence[Loss]) -> None:
+    def _report(self, losses: Sequence[Loss]) -> Slices[None]:
+        budget = SliceBudget()
         for loss in losses[:LOGGED_LOSSES_MAX]:
             self._effects(Fact("warning", "metadata-lost", loss.reported().as_json()))
+            if budget.spend(VISITS_PER_REPORT):
+                yield
         if len(losses) > LOGGED_LOSSES_MAX:
             self._effects(Fact("warning", "more-is-lost", {"count": len(losses) - LOGGED_LOSSES_MAX}))

@@ -67,3 +67,37 @@ def test_a_ledger_has_an_end():
     assert len(details.losses) == 1001
     assert details.losses[-1]["detail"] == "and 4000 more"
     assert len(details.blockers) == 1000
+
+
+class MadeLoss:
+    """Counts how often it is reported."""
+
+    def __init__(self, key):
+        self.times = 0
+        self._key = key
+
+    def reported(self):
+        self.times += 1
+        return replace(A_LOSS, key=self._key)
+
+
+@pytest.mark.parametrize("count", [0, 3, 1000, 2500])
+def test_losses_may_be_reported_over_many_steps_before_the_decision_is_answered(count):
+    losses = tuple(MadeLoss(str(number)) for number in range(count))
+    decision = replace(decide(a_controller()), losses=losses)
+    slices = decision.report_losses()
+    done = 0
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            reported = end.value
+            break
+        done += 1
+    assert done == min(count, 1000) // 100
+    # It is decided anew: the losses are the same, unless something has changed.
+    again = replace(decision, losses=(*losses,)).with_undo_bundle("/x", reported)
+    assert again.details.losses == decision.details.losses
+    assert [loss.times for loss in losses[:1000]] == [2] * min(count, 1000)
+    changed = replace(again, losses=(*losses, MadeLoss("new")))
+    assert changed.details.losses == replace(changed, reported=None).details.losses

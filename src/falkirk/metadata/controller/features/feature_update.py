@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from falkirk.ledger.reported_loss import ReportedLoss
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.image.slices import VISITS_PER_REPORT, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, encode_details
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
     from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
     from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.levels.feature_rules import FeatureUpdate
     from falkirk.metadata.losses.loss import Loss
     from falkirk.metadata.records.batch import VersionedRecord
@@ -74,6 +76,13 @@ class FeatureUpdateContext:
     assess: Assess | None = None
 
 
+class ReportedLosses(NamedTuple):
+    """Losses, and the JSON objects of as many as are reported."""
+
+    losses: tuple[Loss, ...]
+    items: list[dict[str, Any]]  # Any: JSON values
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureUpdateDecision:
     """Records to append and the response. `errors`: by feature, in Kafka's order."""
@@ -107,6 +116,8 @@ class FeatureUpdateDecision:
     # What must be assessed before anything is decided.
     plan: LoweringPlan | None = None
     prepared: PreparedLowering | None = None
+    # The losses of an earlier decision as they are reported.
+    reported: ReportedLosses | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -121,8 +132,10 @@ class FeatureUpdateDecision:
     @property
     def details(self) -> FeatureUpdateDetails:
         """Return what the update loses and what is in its way as JSON; what is beyond a bound is counted."""
+        known = self.reported
+        losses = known.items if known is not None and known.losses == self.losses else _bounded(self.losses)
         return FeatureUpdateDetails(
-            losses=[*_bounded(self.losses), *_bounded(self.cut_off)],
+            losses=[*losses, *_bounded(self.cut_off)],
             inaccessible=_bounded((*self.inaccessible, *self.left_behind)),
             blockers=[
                 {"kind": blocker.kind.value, "text": blocker.text, **blocker.fields}
@@ -151,9 +164,18 @@ class FeatureUpdateDecision:
         names = dict.fromkeys(each.feature for each in self.request.feature_updates)
         return replace(self, errors=dict.fromkeys(names, error), records=(), transaction=(), needs_undo_bundle=False)
 
-    def with_undo_bundle(self, path: str) -> FeatureUpdateDecision:
-        """Return the decision that tells where the undo bundle is."""
-        return replace(self, undo_bundle=path)
+    def report_losses(self) -> Slices[ReportedLosses]:
+        """Return the losses as `details` has them, in slices of bounded size."""
+        items, budget = [], SliceBudget()
+        for loss in self.losses[:_ITEMS_MAX]:
+            items.append(_json(loss))
+            if budget.spend(VISITS_PER_REPORT):
+                yield
+        return ReportedLosses(self.losses, [*items, *_more(len(self.losses) - len(items))])
+
+    def with_undo_bundle(self, path: str, reported: ReportedLosses) -> FeatureUpdateDecision:
+        """Return the decision that tells where the undo bundle is, with losses that may be reported already."""
+        return replace(self, undo_bundle=path, reported=reported)
 
     @property
     def _is_kept(self) -> bool:
@@ -181,9 +203,13 @@ class FeatureUpdateDecision:
 
 
 def _bounded(items: Sequence[Loss | ReportedLoss]) -> list[dict[str, Any]]:  # Any: JSON values
-    reported = (item if isinstance(item, ReportedLoss) else item.reported() for item in items[:_ITEMS_MAX])
-    kept = [item.as_json() for item in reported]
-    more = len(items) - len(kept)
-    if more:
-        kept.append({"kind": "more", "key": "", "detail": f"and {more} more", "count": more})
-    return kept
+    kept = [_json(item) for item in items[:_ITEMS_MAX]]
+    return [*kept, *_more(len(items) - len(kept))]
+
+
+def _json(item: Loss | ReportedLoss) -> dict[str, Any]:  # Any: JSON values
+    return (item if isinstance(item, ReportedLoss) else item.reported()).as_json()
+
+
+def _more(count: int) -> list[dict[str, Any]]:  # Any: JSON values
+    return [{"kind": "more", "key": "", "detail": f"and {count} more", "count": count}] if count else []

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.losses.condition import RowContext
@@ -63,13 +62,12 @@ class AssessedLowering:
 
 
 class _JudgedTopic(NamedTuple):
-    """A topic, what it loses, the records that remove its eligible leader replicas, and what it is afterwards."""
+    """A topic, what it loses, the records that remove its eligible leader replicas, and the topic afterwards."""
 
     topic: Topic
     elr_losses: list[Loss]
     records: list[VersionedRecord]
     report: LossReport
-    partitions: dict[int, Partition]
     after: Topic
 
 
@@ -128,7 +126,7 @@ class LoweringWork:
             report=LossReport(),
             prepared=PreparedLowering(
                 topics=self._state.image.topics,
-                changed=[(each.after, each.partitions) for each in self._judged.values() if each.partitions],
+                after=TopicsImage(by_name=self._after, names=self._state.image.topics.names),
                 report=before,
                 partitions=self._partitions,
             ),
@@ -155,6 +153,7 @@ class LoweringWork:
         self._with_losses: set[str] = set()
         self._removed: set[str] = set()
         self._partitions = self._state.partitions
+        self._after = image.topics.by_name
         self._settled_topics = None
         self._assessed = None
         self._others: tuple[LossReport, LossReport] = (LossReport(), LossReport())
@@ -203,10 +202,14 @@ class LoweringWork:
         if topic is None:
             self._removed.add(name)
             self._with_losses.discard(name)
+            if name in self._after:
+                self._after = self._after.delete(name)
             self._index(old, None)
             return
         judged = yield from self._judged_topic(topic, budget)
         self._judged[name] = judged
+        if judged.after is not self._after.get(name):
+            self._after = self._after.set(name, judged.after)
         if judged.elr_losses or judged.report != _NO_LOSSES:
             self._with_losses.add(name)
         else:
@@ -214,7 +217,7 @@ class LoweringWork:
         self._index(old, judged.after)
 
     def _judged_topic(self, topic: Topic, budget: SliceBudget) -> Slices[_JudgedTopic]:
-        after, partitions, elr_losses, report = topic, {}, [], _NO_LOSSES
+        after, elr_losses, report = topic, [], _NO_LOSSES
         records: list[VersionedRecord] = []
         if self._scrubbing is not None:
             elr_losses = (yield from self._scrubbing.topic(topic, budget)).losses
@@ -233,9 +236,8 @@ class LoweringWork:
             )
             lowered = yield from lowering.changes(after, budget)
             if lowered:
-                partitions = {**partitions, **lowered}
                 after = after.with_partitions(lowered)
-        return _JudgedTopic(topic, elr_losses, records, report, partitions, after)
+        return _JudgedTopic(topic, elr_losses, records, report, after)
 
     def _index(self, old: Topic | None, new: Topic | None) -> None:
         """Change the index where a topic differs from what it was."""

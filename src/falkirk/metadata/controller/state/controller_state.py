@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
@@ -29,9 +31,10 @@ _TRANSACTION_MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, Abo
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What records make of the state with `delta.image`; it holds for that state alone."""
+    """What records make of the state with the image `before`; it holds for that state alone."""
 
-    delta: MetadataDelta
+    before: MetadataImage
+    image: MetadataImage
     indexes: ControllerIndexes
 
 
@@ -105,15 +108,18 @@ class ControllerState:
                     yield
             else:
                 prepared.replay(delta, record)
+        before = delta.image
+        image = yield from delta.apply_slices(before.provenance)
         if prepared is None:
             indexes = yield from self.indexes.changed_in_slices((delta,))
         else:
-            prepared.replay_topics(delta)
+            assert delta.topics is None, "all that happens to topics is prepared"
+            image = msgspec.structs.replace(image, topics=prepared.after)
             indexes = self.indexes._replace(partitions=prepared.partitions)
-        return Replayed(delta, indexes)
+        return Replayed(before, image, indexes)
 
     def apply(self, replayed: Replayed, *, end_offset: int, epoch: int, now_ms: int) -> None:
         """Make what was replayed the state; the records must have been appended at its end."""
-        assert replayed.delta.image is self.image, "the state has changed meanwhile"
+        assert replayed.before is self.image, "the state has changed meanwhile"
         self.indexes = replayed.indexes
-        self.image = replayed.delta.apply(Provenance(end_offset, epoch, now_ms))
+        self.image = msgspec.structs.replace(replayed.image, provenance=Provenance(end_offset, epoch, now_ms))

@@ -9,12 +9,8 @@ from falkirk.metadata.levels.lowering import lower_others, lowering_target
 from falkirk.protocol.messages import ClearElrRecord, PartitionChangeRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from falkirk.metadata.controller.state.broker_partitions import BrokerPartitions
     from falkirk.metadata.image.metadata_delta import MetadataDelta
-    from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.image.topics import TopicsImage
     from falkirk.metadata.levels.writer import LossReport
     from falkirk.protocol.schema import WireMessage
@@ -22,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedLowering:
-    """What the records of one feature update do to topics, each as it is afterwards with its changed partitions.
+    """What the records of one feature update do to topics: they are `after` all of it.
 
     It holds for an image with these `topics` alone. `partitions`: the index of all partitions afterwards.
     """
 
     topics: TopicsImage
-    changed: Sequence[tuple[Topic, dict[int, Partition]]]
+    after: TopicsImage
     report: LossReport
     partitions: BrokerPartitions
 
@@ -42,8 +38,3 @@ class PreparedLowering:
             delta.add_unknown_tags(record)
         else:
             delta.replay(record)
-
-    def replay_topics(self, delta: MetadataDelta) -> None:
-        """Replay what all records do to topics, after everything else."""
-        for after, partitions in self.changed:
-            delta.set_partitions(after, partitions)
