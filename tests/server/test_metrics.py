@@ -10,9 +10,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from falkirk.coordinator.records.record_type import GroupType
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.coordinator.runtime.counters import GroupCounters
 from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements
+from falkirk.node.broker.transaction_coordinator.transaction_measurements import TransactionMeasurements
 from falkirk.node.connections.api_uses import ApiUse
 from falkirk.node.connections.client_connections import ConnectionCounters
 from falkirk.node.effects import Fact
@@ -68,6 +70,12 @@ NOW = Measurements(
             classic_group_rebalances=14,
             consumer_group_rebalances=15,
         ),
+    ),
+    transactions=TransactionMeasurements(
+        states={TransactionState.ONGOING: 2, TransactionState.PREPARE_COMMIT: 1},
+        shards={HostState.ACTIVE: 4, HostState.LOADING: 1},
+        leaderless_markers=3,
+        queued_markers=9,
     ),
 )
 
@@ -185,15 +193,41 @@ def test_groups_are_told_by_type_and_state_under_the_names_of_kafkas_mbeans():
         assert samples[metrics + name, named()] == value
 
 
+def test_transactions_are_told_by_state_and_so_are_markers_that_wait():
+    samples = told()
+    manager = "kafka_coordinator_transaction_transactionmarkerchannelmanager_"
+    assert samples[f"{manager}unknowndestinationqueuesize", named()] == 3
+    assert samples["falkirk_transaction_markers_queued", named()] == 9
+    for state, value in {"Ongoing": 2, "PrepareCommit": 1, "CompleteAbort": 0}.items():
+        assert samples["falkirk_transactional_ids", named(state=state)] == value
+    for state, value in {"loading": 1, "active": 4, "failed": 0}.items():
+        assert samples["falkirk_transaction_partitions", named(state=state)] == value
+
+
 def test_a_node_tells_nothing_of_a_role_that_it_has_not():
     from dataclasses import replace
 
     samples = told(
-        replace(NOW, brokers=None, broker_state=None, partitions=None, groups=None, is_active_controller=False)
+        replace(
+            NOW,
+            brokers=None,
+            broker_state=None,
+            partitions=None,
+            groups=None,
+            transactions=None,
+            is_active_controller=False,
+        )
     )
     names = {name for name, _ in samples}
     assert samples["kafka_controller_kafkacontroller_activecontrollercount", named()] == 0
-    others = ("replicamanager", "brokerstate", "activebroker", "groupmetadatamanager", "group_coordinator")
+    others = (
+        "replicamanager",
+        "brokerstate",
+        "activebroker",
+        "groupmetadatamanager",
+        "group_coordinator",
+        "transaction",
+    )
     assert not any(word in name for name in names for word in others)
 
 

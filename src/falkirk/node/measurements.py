@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements, measure_groups
+from falkirk.node.broker.transaction_coordinator.transaction_measurements import (
+    TransactionMeasurements,
+    measure_transactions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +49,8 @@ class Measurements:
     """Offsets are of the metadata log. Offsets, ids and levels are -1 where none is known.
 
     `connections`: by listener, and name and version of the client's software. `brokers`: active and fenced ones, on the
-    active controller only. `broker_state`: Kafka's number. `partitions`, `groups`: of a broker that has opened its
-    logs.
+    active controller only. `broker_state`: Kafka's number. `partitions`, `groups`, `transactions`: of a broker that
+    has opened its logs.
     """
 
     leader_id: int
@@ -65,6 +69,7 @@ class Measurements:
     broker_state: int | None
     partitions: PartitionCounts | None
     groups: GroupMeasurements | None
+    transactions: TransactionMeasurements | None
 
 
 def measure(
@@ -97,6 +102,7 @@ def measure(
         broker_state=None if broker is None else broker.state.value,
         partitions=None if opened is None else _partitions(opened.replicas),
         groups=None if opened is None else measure_groups(opened.groups),
+        transactions=None if opened is None else measure_transactions(opened.transactions),
     )
 
 

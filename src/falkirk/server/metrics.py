@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from falkirk.protocol.messages import REQUESTS
 from falkirk.server.group_metrics import group_metrics
 from falkirk.server.step_meter import BOUNDS_MS
+from falkirk.server.transaction_metrics import transaction_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,6 +56,8 @@ class NodeMetrics(Collector):
             yield from _partitions(now.partitions)
         if now.groups is not None:
             yield from group_metrics(now.groups)
+        if now.transactions is not None:
+            yield from transaction_metrics(now.transactions)
         losses, blockers = self._updates.losses, self._updates.blockers
         text = "What the last update of features lost, by kind."
         yield _labelled("falkirk_feature_update_losses", text, ("kind",), (((kind,), n) for kind, n in losses.items()))

@@ -305,4 +305,5 @@ def _measure(membership: ClusterMembership, clients: ClientConnections, view: Zo
         broker_state=(BrokerState.RUNNING if membership.is_joined else BrokerState.STARTING).value,
         partitions=None,
         groups=None,
+        transactions=None,
     )

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Results = Mapping[TopicPartition, ErrorCode]
 
-PARTITIONS_MAX: Final = 1_000
-"""How many partitions a request has at most, and how many are written here in one step: some 30 milliseconds."""
+PARTITIONS_MAX: Final = 500
+"""How many partitions a request has at most, and how many are written here in one step: some 25 milliseconds."""
 RETRY_BACKOFF_MS: Final = 100
 """Kafka's `retry.backoff.ms` between brokers."""
 PURPOSE: Final = "transaction-markers"
@@ -93,8 +93,8 @@ class MarkerSender:
         self._writer = writer
         self._request_timeout_ms = request_timeout_ms
         self._destinations: dict[int, _Destination] = {}
-        # Partitions without a leader.
-        self._leaderless: list[_Entry] = []
+        # By partition without a leader.
+        self._leaderless: dict[TopicPartition, list[_Sending]] = {}
         # By time, what was refused and is sent again.
         self._delayed: dict[int, list[_Entry]] = {}
         # Results that are not reported yet.
@@ -113,14 +113,10 @@ class MarkerSender:
         self._route((sending, partition) for partition in markers.partitions)
 
     def metadata_changed(self) -> None:
-        """Look for the leaders of partitions that had none, and of those whose broker cannot be reached."""
-        waiting, self._leaderless = self._leaderless, []
-        now_ms = self._context.now_ms
-        for destination in self._destinations.values():
-            if destination.retry_at_ms > now_ms:
-                waiting += destination.queue
-                destination.queue.clear()
-        self._route(waiting)
+        """Look for the leaders of partitions that had none."""
+        for partition in list(self._leaderless):
+            if self._leader(partition) != _NOWHERE:
+                self._route((sending, partition) for sending in self._leaderless.pop(partition))
 
     def complete(self) -> None:
         """Send what is due, and report results."""
@@ -152,6 +148,12 @@ class MarkerSender:
         ]
         return min((*times, *self._delayed), default=None)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The number of markers whose partition has no leader, and of all others that are not under way."""
+        queued = sum(len(destination.queue) for destination in self._destinations.values())
+        return sum(map(len, self._leaderless.values())), queued + sum(map(len, self._delayed.values()))
+
     # --- Inside
 
     def _route(self, entries: Iterable[_Entry]) -> None:
@@ -164,7 +166,7 @@ class MarkerSender:
             if leader is None:
                 self._results.setdefault(sending, {})[partition] = ErrorCode.NONE
             elif leader == _NOWHERE:
-                self._leaderless.append(entry)
+                self._leaderless.setdefault(partition, []).append(sending)
             else:
                 self._destinations.setdefault(leader, _Destination()).queue.append(entry)
 
@@ -179,15 +181,13 @@ class MarkerSender:
         """Send the first markers in the queue; those of partitions that have moved go elsewhere."""
         batch: _Batch = {}
         moved: list[_Entry] = []
-        count = 0
-        while destination.queue and count < PARTITIONS_MAX:
+        for _ in range(min(len(destination.queue), PARTITIONS_MAX)):
             entry = destination.queue.popleft()
             sending, partition = entry
             if self._leader(partition) != broker_id:
                 moved.append(entry)
             elif sending.is_wanted():
                 batch.setdefault(sending, []).append(partition)
-                count += 1
         self._route(moved)
         if not batch:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
@@ -31,12 +31,17 @@ if TYPE_CHECKING:
     from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.step import Step
     from falkirk.protocol.messages import ListTransactionsRequest
     from falkirk.protocol.schema import WireStruct
     from falkirk.protocol.topic_partition import TopicPartition
 
     _Shard = HostedShard[TransactionCoordinatorShard]
+
+
+TRANSACTIONS_AT_ONCE: Final = 500
+"""How many transactions of a loaded partition get their markers in one step: some milliseconds."""
 
 
 class TransactionCoordinator(CoordinatorRuntime[TransactionCoordinatorShard]):
@@ -145,8 +150,22 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionCoordinatorShard]):
         self, host: _Shard, shard: TransactionCoordinatorShard, markers: Sequence[TransactionMarkers]
     ) -> None:
         """Send markers whose decision is committed, as long as the shard is that of the partition."""
-        for each in markers:
-            self.sender.send(each, lambda: host.shard is shard, partial(self._markers_written, host, each))
+
+        def is_wanted() -> bool:
+            return host.shard is shard
+
+        def send(some: Sequence[TransactionMarkers]) -> None:
+            for each in some:
+                self.sender.send(each, is_wanted, partial(self._markers_written, host, each))
+
+        def slices() -> Slices:
+            for start in range(TRANSACTIONS_AT_ONCE, len(markers), TRANSACTIONS_AT_ONCE):
+                send(markers[start : start + TRANSACTIONS_AT_ONCE])
+                yield
+
+        send(markers[:TRANSACTIONS_AT_ONCE])
+        if len(markers) > TRANSACTIONS_AT_ONCE:
+            self.start_work("transaction markers", slices())
 
     def _markers_written(
         self, host: _Shard, markers: TransactionMarkers, results: Mapping[TopicPartition, ErrorCode]
