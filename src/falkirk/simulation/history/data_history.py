@@ -31,8 +31,10 @@ class PartitionHistory:
 
 @dataclass(slots=True)
 class DataHistory:
-    """The history of all partitions. `lossy`: partitions of which Kafka, too, might have lost records. `restarted`: those
-    of which all replicas that may lead have started again without having left the ISR.
+    """The history of all partitions.
+
+    `lossy`: partitions of which Kafka, too, might have lost records. `restarted`: those of which all replicas that may
+    lead have started again without having left the ISR.
 
     `idempotent`: names of producers that never write a record twice or out of order.
     """

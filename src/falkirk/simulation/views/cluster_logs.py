@@ -24,8 +24,8 @@ class Seen:
 class ClusterLogs:
     """`image`: the newest that any node has published. `seen`: logs by broker, including brokers that are down.
 
-    `suspects`: by partition, brokers that lost power while in the ISR or ELR, and have not left it since. `started`: the
-    same of brokers that have started again.
+    `suspects`: by partition, brokers that lost power while in the ISR or ELR, and have not left it since. `started`:
+    the same of brokers that have started again.
     """
 
     def __init__(self, history: DataHistory) -> None:
