@@ -87,6 +87,8 @@ _DEFECTS: Final = frozenset(
         "fetched-snapshot-is-corrupt",
     )
 )
+# A real Kafka node ends its process at it (docs/internals/commit-by-snapshot.md).
+_FATAL_TO_KAFKA: Final = "raft-truncation-refused"
 
 
 class Verdict(Enum):
@@ -411,9 +413,13 @@ class _Run:
 
     def _hear(self, host: Host, fact: Fact) -> None:
         self._marks.count_fact(fact)
-        if fact.event in _DEFECTS:
+        if fact.event in _DEFECTS or (fact.event == _FATAL_TO_KAFKA and self._is_like_kafka(host)):
             fields = "\n".join(f"{key}={value}" for key, value in fact.fields.items())
             raise ProgramFailedError(f"{host.name} tells of {fact.event}\n{fields}")
+
+    def _is_like_kafka(self, host: Host) -> bool:
+        roll = self._scenario.roll
+        return roll is not None and self._cluster.node_id_of(host) in roll.unlowerable
 
     def _counts(self) -> dict[str, int]:
         hosts = self._world.hosts.values()

@@ -8,13 +8,16 @@ from rolling_clusters import level, lines, played, roll, scenario
 from falkirk.metadata.image import slices
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
-from falkirk.simulation.plans.roll_plan import Pause, RollPlan
+from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetLevel
 from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.run import CrashPoint, Verdict, simulate
+from falkirk.versions.metadata_version import MetadataVersion
+from falkirk.versions.release import Release
 
 SEED = 5
 # The level is asked for in between, answered, and every node has its snapshot.
 BEFORE_MS, AFTER_MS = 2500, 3000
+AFTER_SNAPSHOT_MS = 3200
 LEADER, FOLLOWER, BROKER = 1, 2, 21
 
 
@@ -118,3 +121,65 @@ def test_a_broker_that_cannot_lower_is_led_past_the_change_by_a_snapshot():
     result = played(6, scenario(roll=plan))
     installed = [line for line in lines(result, "raft-snapshot-installed") if host(BROKER) in line]
     assert len(installed) == 1
+
+
+def commit_by_snapshot(controllers: int, faults_ms: int = AFTER_SNAPSHOT_MS + 800) -> Scenario:
+    """Controller 1 alone may read the record that lowers the level; all others are like real Kafka."""
+    newest = Release.parse("4.3")
+    lowered = SetLevel(to=MetadataVersion.parse("3.9"), patience_ms=4000)
+    like_kafka = frozenset({*range(2, controllers + 1), BROKER})
+    plan = RollPlan(steps=(Pause(for_ms=1400), lowered), unlowerable=like_kafka)
+    return scenario(roll=plan, faults_ms=faults_ms, releases=(newest,) * controllers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("controllers", [3, 4])
+def test_one_voter_commits_a_lowering_by_a_snapshot(controllers):
+    result = played(SEED, commit_by_snapshot(controllers))
+    assert result.marks["metadata.version lowered"] == 1
+    assert len(lines(result, "provisional-snapshot-kept")) == 1
+    installed = {line.split()[1] for line in lines(result, "raft-snapshot-installed")}
+    assert installed == {*map(host, range(2, controllers + 1)), host(BROKER)}
+
+
+@pytest.mark.slow
+def test_five_voters_are_too_many_for_it():
+    result = played(SEED, commit_by_snapshot(5))
+    assert "metadata.version lowered" not in result.marks
+    assert not lines(result, "provisional-snapshot")
+
+
+def snapshot_crashes():
+    """The leader, and a voter that may be the first to have the snapshot, at each change on their disks."""
+    yield pytest.param(3, LEADER, 4, (CrashOutcome.WITHIN,), {True, False}, id="quick")
+    for controllers in (3, 4):
+        for node_id in (LEADER, FOLLOWER, controllers):
+            outcomes = {True, False} if node_id == LEADER else {True}
+            yield pytest.param(
+                controllers,
+                node_id,
+                1,
+                tuple(CrashOutcome),
+                outcomes,
+                marks=pytest.mark.full,
+                id=f"{controllers}-{node_id}",
+            )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("controllers", "node_id", "every", "kinds", "outcomes"), list(snapshot_crashes()))
+def test_a_lowering_by_a_snapshot_holds_or_is_cut_off_whoever_crashes(controllers, node_id, every, kinds, outcomes):
+    """A crash before anybody has the snapshot cuts the lowering off; the operator's patience may end then."""
+    before, after = (
+        simulate(SEED, scenario=commit_by_snapshot(controllers, ms)).changes[host(node_id)]
+        for ms in (BEFORE_MS, AFTER_SNAPSHOT_MS)
+    )
+    found = set()
+    for change in range(before + 1, after + 1, every):
+        for outcome in kinds:
+            point = CrashPoint(node_id=node_id, change=change, outcome=outcome)
+            result = simulate(SEED, keeps_timeline=False, scenario=commit_by_snapshot(controllers), crash=point)
+            assert result.verdict is Verdict.PASSED, f"{point}\n{result.problem}"
+            assert result.marks.get("crash within a change on disk") == 1, f"{point} did not happen"
+            found.add(result.marks.get("metadata.version lowered") == 1)
+    assert found == outcomes

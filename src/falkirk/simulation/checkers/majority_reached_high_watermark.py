@@ -23,6 +23,8 @@ class MajorityReachedHighWatermark(Checker):
     The voters are those in force when the high watermark rose: the same step may have appended a new set.
     A replica that is down counts with its last known disk: a crash loses nothing that was synced. A voter is a node
     with its disk: a node with a new disk (`directory_ids` holds the current one of each) is another voter.
+    A leader that has a snapshot believes that its end is committed: there it suffices that the voters whose logs reach
+    it block every majority of the others (docs/internals/commit-by-snapshot.md).
     """
 
     def __init__(self, directory_ids: Mapping[int, bytes]) -> None:
@@ -51,7 +53,11 @@ class MajorityReachedHighWatermark(Checker):
         if not replica.raft.is_leader or high_watermark is None or high_watermark <= self._committed:
             return
         self._committed = high_watermark
-        log = replica.log
+        log, latest = replica.log, replica.log.latest_snapshot
+        if latest is not None and latest.offset == high_watermark:
+            if not any(self._has_blocking(each, latest) for each in (voters, before)):
+                raise self.violated(f"snapshot {latest} of node {replica.node_id}, which leads, could be lost")
+            return
         last = list(log.batches(max(log.start_offset, high_watermark - 1), high_watermark))
         committed = OffsetAndEpoch(high_watermark, last[-1].leader_epoch if last else log.last_epoch)
         if not self._has_majority(voters, committed) and not self._has_majority(before, committed):
@@ -63,6 +69,10 @@ class MajorityReachedHighWatermark(Checker):
 
     def _has_majority(self, voters: Mapping[int, VoterNode], committed: OffsetAndEpoch) -> bool:
         return 2 * sum(self._reaches(voter, committed) for voter in voters.values()) > len(voters)
+
+    def _has_blocking(self, voters: Mapping[int, VoterNode], committed: OffsetAndEpoch) -> bool:
+        lacking = sum(not self._reaches(voter, committed) for voter in voters.values())
+        return 2 * lacking <= len(voters)
 
     def _note_end(self, replica: ReplicaView) -> None:
         end = OffsetAndEpoch(replica.log.end_offset, replica.log.last_epoch)

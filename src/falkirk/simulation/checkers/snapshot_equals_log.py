@@ -27,7 +27,7 @@ class SnapshotEqualsLog(Checker):
     """Replays committed batches one by one, and reads each new snapshot back once.
 
     A snapshot that a node wrote before it crashed waits until another node shows the committed batches up to its end.
-    If no node has the batches before a snapshot any more, the image that a node loaded from it is trusted.
+    If no leader has the batches before a snapshot any more, the image that it loaded from that is trusted.
     `levels` receives everything that is replayed.
     """
 
@@ -49,10 +49,13 @@ class SnapshotEqualsLog(Checker):
         log, high_watermark = replica.log, replica.raft.high_watermark
         end = self._loader.loaded.end_offset
         if high_watermark is not None and high_watermark > end:
-            if log.start_offset > end:
+            # A voter may have a snapshot before the leader knows that it is committed.
+            is_loaded = replica.raft.is_leader and replica.image.provenance.end_offset >= log.start_offset
+            if log.start_offset > end and is_loaded:
                 end = self._trust(replica.image)
-            for batch in log.batches(end, high_watermark):
-                self._load(batch)
+            if log.start_offset <= end:
+                for batch in log.batches(end, high_watermark):
+                    self._load(batch)
         latest = log.latest_snapshot
         if latest != self._seen.get(replica.node_id) and latest is not None and latest != _BOOTSTRAP:
             self._seen[replica.node_id] = latest

@@ -112,7 +112,7 @@ Step = Restart | SetLevel | SetFeature | StartTooEarly | AskTooEarly | Pause
 class RollPlan:
     """Steps in order. `has_ghost`: a broker of the oldest release is registered, and gone before the first step.
 
-    `unlowerable`: nodes that do not register the ability to lower the level, as Kafka's own; all are pure brokers.
+    `unlowerable`: nodes that do not register the ability to lower the level, as Kafka's own.
     """
 
     steps: tuple[Step, ...]
