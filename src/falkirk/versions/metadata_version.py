@@ -265,3 +265,5 @@ LATEST_OF_RELEASE: Final[Mapping[str, MetadataVersion]] = {
 # No lower level can be reached: below it controllers do not register, so nobody could tell whether all of them
 # support the target. Source: KIP-1155, proposed changes.
 FLOOR: Final = _by_name()["3.7-IV0"]
+LEVEL_WITHOUT_RECORD: Final = METADATA_VERSIONS[0]
+"""The level of a log that has no record of one: that of the preview releases, 3.0-IV1 (KIP-778)."""

@@ -93,6 +93,17 @@ def test_without_metadata_there_are_no_finalized_features_and_no_epoch():
     assert (told.finalized_features, told.finalized_features_epoch) == ([], -1)
 
 
+@pytest.mark.parametrize(("release", "told"), [("3.7", [("metadata.version", 1, 1)]), ("4.3", [])])
+def test_a_log_without_a_level_is_at_level_1_where_the_release_knows_that(release, told):
+    """As real 3.7.2 and 3.9.1 tell it."""
+    runs = Release.parse(release)
+    view = view_like(ApiVersionsResponse(), runs, served_ranges(runs, Listener.CONTROLLER), features_epoch=5)
+    view = replace(view, image=EMPTY, supported_features=runs.supported_features())
+    answer = codec.decode(ApiVersionsResponse, 3, answer_to(view, 3))
+    features = [(each.name, each.min_version_level, each.max_version_level) for each in answer.finalized_features]
+    assert features == told
+
+
 def test_an_answer_is_encoded_once_until_something_in_it_changes():
     answer = next(each for each in PLAIN if names(each) == "4.3.1-dynamic-controller-v4")
     release = Release.parse("4.3")

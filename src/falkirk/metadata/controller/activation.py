@@ -87,7 +87,7 @@ def _for_existing_log(
 ) -> list[ControllerResult[None]]:
     version = state.metadata_version
     lowest = settings.release.kraft.metadata_versions[0]
-    # Differs from Kafka: 4.x takes such a log for an empty one and writes its own level into it.
+    # Differs from Kafka: 4.3 takes such a log for an empty one, and writes its own level into it while it ends.
     if version < lowest:
         raise ActivationError(
             f"the metadata log is at {METADATA_VERSION} {version}, and release {settings.release} needs {lowest}"

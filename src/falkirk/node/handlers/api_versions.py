@@ -32,6 +32,7 @@ from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 from falkirk.protocol.messages.api_versions_response import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 from falkirk.protocol.metadata_progress_tags import asks_metadata_progress, encode_metadata_progress
 from falkirk.versions.feature_order import finalized_order, supported_order
+from falkirk.versions.metadata_version import LEVEL_WITHOUT_RECORD, METADATA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +134,7 @@ def _with_progress(view: NodeView, version: int) -> ApiVersionsResponse:
 def _response(view: NodeView, version: int) -> ApiVersionsResponse:
     epoch = view.features_epoch
     # With an unknown epoch clients keep the features that they have.
-    finalized = view.image.features.levels(kraft_version=view.kraft_version) if epoch >= 0 else {}
+    finalized = _finalized(view) if epoch >= 0 else {}
     return versions_response(
         version,
         view.api_ranges,
@@ -141,6 +142,15 @@ def _response(view: NodeView, version: int) -> ApiVersionsResponse:
         {name: (level, level) for name, level in finalized.items()},
         epoch if finalized else -1,
     )
+
+
+def _finalized(view: NodeView) -> dict[str, int]:
+    """Return the finalized levels; a log without one of metadata.version is at 3.0-IV1 where the release knows it."""
+    levels = dict(view.image.features.levels(kraft_version=view.kraft_version))
+    supported = view.supported_features.get(METADATA_VERSION)
+    if METADATA_VERSION not in levels and supported is not None and LEVEL_WITHOUT_RECORD.level in supported:
+        levels[METADATA_VERSION] = LEVEL_WITHOUT_RECORD.level
+    return levels
 
 
 def versions_response(

@@ -12,7 +12,7 @@ from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.metadata.levels.lowering import replay_slices
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
-from falkirk.versions.metadata_version import MetadataVersion
+from falkirk.versions.metadata_version import LEVEL_WITHOUT_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.topic_names import CollidingNames
     from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
+    from falkirk.versions.metadata_version import MetadataVersion
 
 
 _TRANSACTION_MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
@@ -71,7 +72,7 @@ class ControllerState:
     @property
     def metadata_version(self) -> MetadataVersion:
         """Level that records are written at; the lowest before any level was set."""
-        return self.image.features.metadata_version or MetadataVersion.parse("3.0-IV1")
+        return self.image.features.metadata_version or LEVEL_WITHOUT_RECORD
 
     def replay(
         self,
