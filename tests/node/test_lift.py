@@ -12,7 +12,7 @@ from falkirk.metadata.records.record_reader import read_record
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import forced_snapshot_consent
+from falkirk.protocol.feature_update_tags import encode_consents
 from falkirk.protocol.messages import (
     AddRaftVoterRequest,
     RegisterBrokerRecord,
@@ -102,7 +102,7 @@ def lower(network: NodeNetwork):
     update = UpdateFeaturesRequest(
         timeout_ms=30_000,
         feature_updates=[FeatureUpdateKey(METADATA_VERSION, LOW.level, upgrade_type=SAFE_DOWNGRADE)],
-        unknown_tagged_fields=forced_snapshot_consent(),
+        unknown_tagged_fields=encode_consents(forced_snapshot=True),
     )
     return network.client(network.active.config.node_id).ask(update, 2)
 

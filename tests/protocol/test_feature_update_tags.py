@@ -4,21 +4,24 @@ from falkirk.protocol.codec import decode, encode
 from falkirk.protocol.feature_update_tags import (
     FEATURE_UPDATE_TAG,
     FeatureUpdateDetails,
+    allows_aborts,
     allows_forced_snapshot,
     decode_details,
+    encode_consents,
     encode_details,
-    forced_snapshot_consent,
 )
 from falkirk.protocol.messages import UpdateFeaturesRequest, UpdateFeaturesResponse
 
 DETAILS = FeatureUpdateDetails(losses=[{"kind": "scram_credential"}], blockers=["broker 1"], undo_bundle="u.zip")
 
 
-def test_consent_to_a_forced_snapshot_survives_the_wire_and_is_absent_by_default():
-    request = UpdateFeaturesRequest(unknown_tagged_fields=forced_snapshot_consent())
-    read = decode(UpdateFeaturesRequest, 2, encode(request, 2))
-    assert allows_forced_snapshot(read.unknown_tagged_fields)
-    assert not allows_forced_snapshot(UpdateFeaturesRequest().unknown_tagged_fields)
+@pytest.mark.parametrize("forced_snapshot", [False, True])
+@pytest.mark.parametrize("abort_transactions", [False, True])
+def test_consents_survive_the_wire_one_by_one(forced_snapshot, abort_transactions):
+    consents = encode_consents(forced_snapshot=forced_snapshot, abort_transactions=abort_transactions)
+    request = UpdateFeaturesRequest(unknown_tagged_fields=consents)
+    fields = decode(UpdateFeaturesRequest, 2, encode(request, 2)).unknown_tagged_fields
+    assert (allows_forced_snapshot(fields), allows_aborts(fields)) == (forced_snapshot, abort_transactions)
 
 
 @pytest.mark.parametrize("value", [b"", b"\x00", b"\x01\x01"])

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from falkirk.coordinator.records.log_entry import LoggedRecord
 
 
-def transaction(transactional_id: str, status: int) -> tuple[bytes, bytes]:
-    """Return key and value of a record of `__transaction_state`."""
+def transaction(transactional_id: str, status: int, *, start_timestamp_ms: int = 9) -> tuple[bytes, bytes]:
+    """Return key and value of a record of `__transaction_state`; its timeout is 60 s."""
     key = b"\0\0" + struct.pack(">h", len(transactional_id)) + transactional_id.encode()
     value = TransactionLogValue(
         producer_id=5,
         producer_epoch=2,
         transaction_status=status,
         transaction_partitions=[PartitionsSchema(topic="t", partition_ids=(0,))],
-        transaction_start_timestamp_ms=9,
+        transaction_start_timestamp_ms=start_timestamp_ms,
+        transaction_timeout_ms=60_000,
     )
     return key, struct.pack(">h", 1) + codec.encode(value, 1)
 

@@ -71,7 +71,7 @@ def load(shard: GroupCoordinatorShard, entries: Iterable[LogEntry]) -> LoadFailu
         failure = loader.apply(entry)
         if failure is not None:
             return failure
-    return exhaust(loader.finish())
+    return loader.finish()
 
 
 class OffsetsWorld:

@@ -238,16 +238,25 @@ class AsyncAdmin:
         validate_only: bool = False,
         timeout_ms: int = 60_000,
         forced_snapshot: bool = False,
+        abort_transactions: bool = False,
     ) -> UpdateFeaturesResult:
         """Change finalized features (at least one), or with `validate_only` check whether they could be changed.
 
-        `forced_snapshot`: consents that real brokers follow a lowered metadata.version by a snapshot. The request is
-        sent again if the controller has changed or a connection breaks; levels that are reached by then count as
-        changed. Raises UnsupportedUpdateError if the controller is too old, NoControllerError if there is none.
+        `forced_snapshot`: consents that real brokers follow a lowered metadata.version by a snapshot;
+        `abort_transactions`: that open transactions are aborted where transaction.version is lowered unsafely, instead
+        of waiting for their end. The request is sent again if the controller has changed or a connection breaks; levels
+        that are reached by then count as changed. Raises UnsupportedUpdateError if the controller is too old,
+        NoControllerError if there is none.
         Source: KIP-584, KIP-778.
         """
         assert updates, "there is at least one update"
-        asking = partial(self._update_features, updates, validate_only=validate_only, forced_snapshot=forced_snapshot)
+        asking = partial(
+            self._update_features,
+            updates,
+            validate_only=validate_only,
+            forced_snapshot=forced_snapshot,
+            abort_transactions=abort_transactions,
+        )
         clock = asyncio.get_running_loop().time
         backoff_s = self.config.retry_backoff_ms / 1000
         deadline_s = clock() + timeout_ms / 1000
@@ -300,6 +309,7 @@ class AsyncAdmin:
         *,
         validate_only: bool,
         forced_snapshot: bool,
+        abort_transactions: bool,
     ) -> UpdateFeaturesResult:
         offered = (await node.versions()).api_ranges.get(_UPDATE_FEATURES)
         is_old = offered is not None and offered.highest == 0
@@ -312,6 +322,7 @@ class AsyncAdmin:
             timeout_ms=timeout_ms,
             validate_only=validate_only,
             forced_snapshot=forced_snapshot,
+            abort_transactions=abort_transactions,
         )
         response = await node.request(
             request,

@@ -70,10 +70,15 @@ class Admin:
         validate_only: bool = False,
         timeout_ms: int = 60_000,
         forced_snapshot: bool = False,
+        abort_transactions: bool = False,
     ) -> UpdateFeaturesResult:
         """Change finalized features, or check whether they could be changed."""
         return self._runner.run(
             self._admin.update_features(
-                updates, validate_only=validate_only, timeout_ms=timeout_ms, forced_snapshot=forced_snapshot
+                updates,
+                validate_only=validate_only,
+                timeout_ms=timeout_ms,
+                forced_snapshot=forced_snapshot,
+                abort_transactions=abort_transactions,
             )
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import FeatureUpdateFailedError
 from falkirk.protocol.error_codes import ErrorCode, error_name
-from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, decode_details, forced_snapshot_consent
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, decode_details, encode_consents
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -118,7 +118,8 @@ def update_request(
     version_0: bool,
     timeout_ms: int,
     validate_only: bool,
-    forced_snapshot: bool,
+    forced_snapshot: bool = False,
+    abort_transactions: bool = False,
 ) -> UpdateFeaturesRequest:
     """Return the request. With `version_0` it must not need anything that `missing_in_version_0` names."""
     return UpdateFeaturesRequest(
@@ -133,7 +134,7 @@ def update_request(
             for feature, update in updates.items()
         ],
         validate_only=validate_only,
-        unknown_tagged_fields=forced_snapshot_consent() if forced_snapshot else (),
+        unknown_tagged_fields=encode_consents(forced_snapshot=forced_snapshot, abort_transactions=abort_transactions),
     )
 
 

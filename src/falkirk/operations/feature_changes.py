@@ -107,14 +107,25 @@ class UpdateOutcome:
 
 
 async def update_features(
-    admin: AsyncAdmin, updates: Mapping[str, FeatureUpdate], *, is_dry_run: bool = False, forced_snapshot: bool = False
+    admin: AsyncAdmin,
+    updates: Mapping[str, FeatureUpdate],
+    *,
+    is_dry_run: bool = False,
+    forced_snapshot: bool = False,
+    abort_transactions: bool = False,
 ) -> UpdateOutcome:
     """Make the updates, or with `is_dry_run` validate them: by the controller, or by the brokers' supported features.
 
-    `forced_snapshot`: as in AsyncAdmin.update_features. Raises as that, and ClientError if a broker does not answer.
+    `forced_snapshot`, `abort_transactions`: as in AsyncAdmin.update_features. Raises as that, and ClientError if a
+    broker does not answer.
     """
     try:
-        result = await admin.update_features(updates, validate_only=is_dry_run, forced_snapshot=forced_snapshot)
+        result = await admin.update_features(
+            updates,
+            validate_only=is_dry_run,
+            forced_snapshot=forced_snapshot,
+            abort_transactions=abort_transactions,
+        )
     except UnsupportedUpdateError as refused:
         if not is_dry_run or refused.requested != DRY_RUN:
             raise
@@ -131,7 +142,7 @@ async def _decide(
         if isinstance(versions, ClientError):
             raise versions
         brokers[node_id] = versions.supported_features
-    request = update_request(updates, version_0=True, timeout_ms=0, validate_only=True, forced_snapshot=False)
+    request = update_request(updates, version_0=True, timeout_ms=0, validate_only=True)
     decision = decide_update(request, 0, _state(await admin.newest_features()), brokers)
     return UpdateOutcome(
         updates=updates,

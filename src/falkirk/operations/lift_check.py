@@ -5,7 +5,7 @@ The ledger is the one of `logdir plan`, made of copies of the running cluster's 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from falkirk.client.node_versions import NodeVersions
@@ -51,12 +51,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTransaction:
-    """A transaction that is neither committed nor aborted; `offset`: of its last record in `partition`."""
+    """A transaction that is neither committed nor aborted; `offset`: of its last record in `partition`.
+
+    `partitions`: names of those in it; `start_timestamp_ms` is -1 if it is unknown.
+    """
 
     transactional_id: str
     state: str
     partition: str
     offset: int
+    producer_id: int
+    producer_epoch: int
+    partitions: tuple[str, ...]
+    start_timestamp_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +124,7 @@ class LiftCheck:
                 {"group": each.group_id, "type": each.type, "state": each.state, "protocol_type": each.protocol_type}
                 for each in seen.groups
             ],
-            "open_transactions": []
-            if logs is None
-            else [
-                {name: getattr(each, name) for name in ("transactional_id", "state", "partition", "offset")}
-                for each in logs.transactions
-            ],
+            "open_transactions": [] if logs is None else [asdict(each) for each in logs.transactions],
             "way": None if self.way is None else self.way.as_json(),
             "unseen": [
                 {"what": each.what, "reason": each.reason, "needs": None if each.needs is None else str(each.needs)}
@@ -145,6 +147,10 @@ def read_logs(directory: Path, target: Target) -> ReadLogs:
                 state=transaction.state.name.lower().replace("_", " "),
                 partition=replica.name,
                 offset=transaction.offset,
+                producer_id=transaction.producer_id,
+                producer_epoch=transaction.producer_epoch,
+                partitions=tuple(map(str, transaction.partitions)),
+                start_timestamp_ms=transaction.start_timestamp_ms,
             )
             for replica, transaction in open_transactions(disk, cluster)
         ),
@@ -236,6 +242,10 @@ def _cut_off(logs: ReadLogs) -> tuple[ReportedLoss, ...]:
                 state=each.state,
                 partition=int(each.partition.rpartition("-")[2]),
                 offset=each.offset,
+                producer_id=each.producer_id,
+                producer_epoch=each.producer_epoch,
+                partitions=each.partitions,
+                start_timestamp_ms=each.start_timestamp_ms,
             )
             for each in logs.transactions
         ),

@@ -1,6 +1,7 @@
 """Our tagged fields of UpdateFeatures: what Kafka's fields have no room for, and Kafka's nodes and clients pass over.
 
-The request may say that a forced snapshot is allowed, where real brokers are to follow a lowered metadata.version.
+The request may say that a forced snapshot is allowed, where real brokers are to follow a lowered metadata.version,
+and that open transactions are to be aborted, where transaction.version is lowered.
 The response itemises what the update loses or would lose, and what is in its way. Source: KIP-482 (tagged fields).
 """
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # Of both messages, beside all fields. Kafka numbers its own tags from 0 on.
 FEATURE_UPDATE_TAG: Final = 10_000
+_ABORT_TRANSACTIONS_TAG: Final = 10_001
 _ALLOWED: Final = b"\x01"
 # The kind of a loss that is a group whose members go and whose offsets stay (KIP-848).
 CONSUMER_GROUP: Final = "consumer_group"
@@ -32,14 +34,20 @@ class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):
     undo_bundle: str | None = None
 
 
-def forced_snapshot_consent() -> UnknownTaggedFields:
-    """Return the fields of a request that allows a forced snapshot."""
-    return ((FEATURE_UPDATE_TAG, _ALLOWED),)
+def encode_consents(*, forced_snapshot: bool = False, abort_transactions: bool = False) -> UnknownTaggedFields:
+    """Return the fields of a request that allows these."""
+    consents = ((FEATURE_UPDATE_TAG, forced_snapshot), (_ABORT_TRANSACTIONS_TAG, abort_transactions))
+    return tuple((tag, _ALLOWED) for tag, is_allowed in consents if is_allowed)
 
 
 def allows_forced_snapshot(fields: UnknownTaggedFields) -> bool:
-    """Return whether a request's fields allow it; only the value 1 does."""
-    return any(tag == FEATURE_UPDATE_TAG and bytes(data) == _ALLOWED for tag, data in fields)
+    """Return whether a request's fields allow a forced snapshot; only the value 1 does."""
+    return (FEATURE_UPDATE_TAG, _ALLOWED) in _as_bytes(fields)
+
+
+def allows_aborts(fields: UnknownTaggedFields) -> bool:
+    """Return whether a request's fields allow to abort open transactions; only the value 1 does."""
+    return (_ABORT_TRANSACTIONS_TAG, _ALLOWED) in _as_bytes(fields)
 
 
 def encode_details(details: FeatureUpdateDetails) -> UnknownTaggedFields:
@@ -56,3 +64,7 @@ def decode_details(fields: UnknownTaggedFields) -> FeatureUpdateDetails | None:
             except msgspec.MsgspecError:
                 return None
     return None
+
+
+def _as_bytes(fields: UnknownTaggedFields) -> list[tuple[int, bytes]]:
+    return [(tag, bytes(data)) for tag, data in fields]

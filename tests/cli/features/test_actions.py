@@ -12,7 +12,12 @@ from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse,
 from falkirk.operations.feature_changes import UpdateOutcome
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_forced_snapshot, encode_details
+from falkirk.protocol.feature_update_tags import (
+    FeatureUpdateDetails,
+    allows_aborts,
+    allows_forced_snapshot,
+    encode_details,
+)
 from falkirk.protocol.messages import TopicRecord, UpdateFeaturesResponse
 from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -126,6 +131,23 @@ def test_consent_to_a_forced_snapshot_is_sent_only_if_it_is_given(falkirk):
         asked(falkirk, cluster, "downgrade", "--feature", "group.version=0", *words)
         [(_, _, request)] = cluster.asked
         assert allows_forced_snapshot(request.unknown_tagged_fields) == consent
+
+
+def test_consent_to_abort_transactions_is_sent_only_if_it_is_given(falkirk):
+    for words, consent in (((), False), (("--abort-transactions",), True)):
+        for command in (("downgrade", "--feature", "transaction.version=1"), ("disable", "--feature", "a")):
+            cluster = FeatureServers(DONE)
+            asked(falkirk, cluster, *command, "--unsafe", *words)
+            [(_, _, request)] = cluster.asked
+            assert allows_aborts(request.unknown_tagged_fields) == consent
+
+
+def test_transactions_are_not_aborted_by_a_safe_downgrade(falkirk):
+    cluster = FeatureServers(DONE)
+    answer = asked(falkirk, cluster, "downgrade", "--feature", "transaction.version=1", "--abort-transactions")
+    assert answer.exit_code == 2
+    assert "--abort-transactions needs --unsafe" in answer.stderr
+    assert cluster.asked == []
 
 
 # --- refusals

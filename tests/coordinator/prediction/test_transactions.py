@@ -9,6 +9,7 @@ from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.protocol import codec
 from falkirk.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
+from falkirk.protocol.topic_partition import TopicPartition
 
 
 def record(offset, transactional_id, status, version=1):
@@ -41,7 +42,8 @@ def test_the_last_record_of_a_transaction_counts():
         ("a", TransactionState.ONGOING, 1),
         ("b", TransactionState.PREPARE_COMMIT, 2),
     ]
-    assert (found[0].producer_id, found[0].producer_epoch, found[0].partitions) == (5, 2, 2)
+    assert (found[0].producer_id, found[0].producer_epoch) == (5, 2)
+    assert found[0].partitions == (TopicPartition("t", 0), TopicPartition("t", 1))
     assert found[0].start_timestamp_ms == 9
 
 

@@ -19,6 +19,8 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     PartitionRecord,
@@ -52,9 +54,20 @@ class Leaders:
     errors: list = field(default_factory=list)
     piece_bytes: int = 1_000_000
     asked: list = field(default_factory=list)
+    # What is written, by partition, while a fetch waits; time passes if there is nothing more.
+    later: list = field(default_factory=list)
+    # Errors of InitProducerId, and the ids that were asked for.
+    init_errors: list = field(default_factory=list)
+    aborted: list = field(default_factory=list)
+    step: SimpleNamespace = None
 
     def send(self, _purpose, endpoint, message, *, done, listener, **_times):
         self.asked.append((type(message).__name__, endpoint, listener))
+        if isinstance(message, InitProducerIdRequest):
+            self.aborted.append((message.transactional_id, message.transaction_timeout_ms))
+            error = self.init_errors.pop(0) if self.init_errors else ErrorCode.CONCURRENT_TRANSACTIONS
+            done(InitProducerIdResponse(error_code=error))
+            return
         if self.errors:
             error = self.errors.pop(0)
             if isinstance(error, RequestFailure):
@@ -75,6 +88,8 @@ class Leaders:
     def fetched(self, message, error):
         (topic,) = message.topics
         (partition,) = topic.partitions
+        if message.max_wait_ms:
+            self.wait(message)
         log = self.logs[topic.topic, partition.partition]
         end = 0
         for offset in log:
@@ -87,8 +102,16 @@ class Leaders:
         found = PartitionData(partition.partition, error, high_watermark=end, records=data[: self.piece_bytes])
         return FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, [found])])
 
+    def wait(self, message):
+        if not self.later:
+            self.step.now_ms += message.max_wait_ms
+            return
+        for where, pair in self.later.pop(0):
+            log = self.logs[where]
+            log[len(log)] = batch(len(log), pair)
 
-def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=None, name=None):
+
+def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=None, name=None, **waiting):
     """Survey one partition for each log; return what is told."""
     records = []
     for topic in sorted({topic for topic, _ in leaders.logs}):
@@ -109,7 +132,8 @@ def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=Non
     step = SimpleNamespace(now_ms=0, config=SimpleNamespace(inter_broker_listener_name=name, listeners=(listener,)))
     metadata = SimpleNamespace(image=make_image(brokers=[Broker(broker_id=1)], records=records))
     told = []
-    CoordinatorSurvey(step, metadata, leaders, topics, deadline_ms=DEADLINE_MS, done=told.append).start()
+    leaders.step = step
+    CoordinatorSurvey(step, metadata, leaders, topics, deadline_ms=DEADLINE_MS, done=told.append, **waiting).start()
     (use,) = told
     return use
 
@@ -167,6 +191,88 @@ def test_a_log_is_read_in_pieces_from_its_start_and_its_last_record_counts():
     assert len(leaders.asked) == 1 + 11
     del batches[50]
     assert [each.offset for each in survey(leaders).transactions] == [49]
+
+
+def open_in(*partitions):
+    """Leaders of partitions that each have an open transaction, `t0`, `t1` ..."""
+    return Leaders(
+        {(TRANSACTIONS, each): {0: batch(0, transaction(f"t{each}", TransactionState.ONGOING))} for each in partitions}
+    )
+
+
+def test_the_end_of_open_transactions_is_waited_for():
+    leaders = open_in(0, 1)
+    leaders.later = [
+        [((TRANSACTIONS, 0), transaction("t0", TransactionState.PREPARE_COMMIT))],
+        [((TRANSACTIONS, 0), transaction("t0", TransactionState.COMPLETE_COMMIT))],
+        [((TRANSACTIONS, 1), transaction("t1", TransactionState.COMPLETE_ABORT))],
+    ]
+    use = survey(leaders, waits=True)
+    assert (use.transactions, use.aborted, use.unended, use.unread) == ((), (), (), ())
+    assert leaders.aborted == []
+
+
+def test_what_begins_meanwhile_is_named_and_not_waited_for():
+    leaders = open_in(0)
+    leaders.later = [
+        [((TRANSACTIONS, 0), transaction("new", TransactionState.ONGOING))],
+        [((TRANSACTIONS, 0), transaction("t0", TransactionState.ONGOING, start_timestamp_ms=77))],
+    ]
+    use = survey(leaders, waits=True)
+    assert [each.transactional_id for each in use.transactions] == ["new", "t0"]
+    assert use.unended == ()
+
+
+def test_transactions_that_do_not_end_are_named_when_time_is_up():
+    leaders = open_in(0, 1)
+    leaders.later = [[((TRANSACTIONS, 0), transaction("t0", TransactionState.COMPLETE_ABORT))]]
+    use = survey(leaders, waits=True)
+    (sentence,) = use.unended
+    assert sentence == (
+        "transactional id t1 has an open transaction (ONGOING) of producer 5 with epoch 2 since "
+        "1970-01-01T00:00:00.009000+00:00 in t-0"
+    )
+    assert [each.transactional_id for each in use.transactions] == ["t1"]
+    assert use.unread == ()
+
+
+def test_whoever_has_not_ended_in_any_partition_is_named():
+    use = survey(open_in(0, 1, 2), waits=True)
+    assert [each.split()[2] for each in use.unended] == ["t0", "t1", "t2"]
+    assert use.unread == ()
+
+
+def test_open_transactions_are_aborted_once_and_decided_ones_are_not():
+    leaders = open_in(0)
+    leaders.logs[TRANSACTIONS, 0][1] = batch(1, transaction("decided", TransactionState.PREPARE_COMMIT))
+    leaders.init_errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    leaders.later = [
+        [],
+        [],
+        [((TRANSACTIONS, 0), transaction("t0", TransactionState.PREPARE_ABORT))],
+        [((TRANSACTIONS, 0), transaction("t0", TransactionState.COMPLETE_ABORT))],
+        [((TRANSACTIONS, 0), transaction("decided", TransactionState.COMPLETE_COMMIT))],
+    ]
+    use = survey(leaders, waits=True, aborts=True)
+    assert leaders.aborted == [("t0", 60_000)] * 2
+    assert [each.transactional_id for each in use.aborted] == ["t0"]
+    assert (use.transactions, use.unended) == ((), ())
+
+
+def test_a_refused_abort_is_named():
+    leaders = open_in(0)
+    leaders.init_errors = [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    (sentence,) = survey(leaders, waits=True, aborts=True).unended
+    assert sentence.endswith("(not aborted: TRANSACTIONAL_ID_AUTHORIZATION_FAILED)")
+    assert len(leaders.aborted) == 1
+
+
+def test_a_leader_that_changes_does_not_end_the_wait():
+    leaders = open_in(0)
+    leaders.later = [[], [((TRANSACTIONS, 0), transaction("t0", TransactionState.COMPLETE_COMMIT))]]
+    leaders.errors = [0, 0, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    use = survey(leaders, waits=True)
+    assert (use.transactions, use.unended, use.unread) == ((), (), ())
 
 
 def test_offsets_of_an_aborted_transaction_are_none():

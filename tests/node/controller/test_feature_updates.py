@@ -10,7 +10,8 @@ from falkirk.metadata.undo.undo_bundle import parse_bundle
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import decode_details
+from falkirk.protocol.feature_update_tags import decode_details, encode_consents
+from falkirk.protocol.java_hash_map import java_string_hash
 from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -47,9 +48,12 @@ def levels(network):
     return image(network).features.levels()
 
 
-def request(*updates, dry=False, timeout_ms=60_000):
+def request(*updates, dry=False, timeout_ms=60_000, abort_transactions=False):
     keys = [FeatureUpdateKey(name, level, upgrade_type=type_) for name, level, type_ in updates]
-    return UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=keys, validate_only=dry)
+    consents = encode_consents(abort_transactions=abort_transactions)
+    return UpdateFeaturesRequest(
+        timeout_ms=timeout_ms, feature_updates=keys, validate_only=dry, unknown_tagged_fields=consents
+    )
 
 
 def ask(network, *updates, **fields):
@@ -137,21 +141,48 @@ def test_a_dry_run_leaves_nothing_behind():
     assert network.facts("undo-bundle-written") == []
 
 
-def test_safe_names_open_transactions_and_unsafe_goes_on():
+def with_open_transaction():
+    """A cluster at transaction.version 2 with a transaction that its coordinator ends after 10 s."""
     network = a_cluster()
     create(network, BROKER_ID, BROKER_LISTENER, TRANSACTIONS, partitions=3)
     records = [transaction("paying", TransactionState.ONGOING), transaction("paid", TransactionState.COMPLETE_COMMIT)]
-    write(network, BROKER_ID, BROKER_LISTENER, TRANSACTIONS, records, partition=2)
+    write(network, BROKER_ID, BROKER_LISTENER, TRANSACTIONS, records, partition=abs(java_string_hash("paying")) % 3)
     assert ask(network, ("transaction.version", 2, UPGRADE))[0] == ErrorCode.NONE
+    return network
+
+
+def test_safe_names_open_transactions_and_unsafe_waits_for_their_end():
+    network = with_open_transaction()
     code, message, details = ask(network, ("transaction.version", 0, SAFE))
     assert code == ErrorCode.INVALID_UPDATE_VERSION
-    assert "transactional id paying has an open transaction (ONGOING)" in message
+    assert "transactional id paying has an open transaction (ONGOING) of producer 5 with epoch 2 since 1970" in message
     assert "paid" not in message.replace("paying", "")
     assert [item["key"] for item in details.losses] == ["transactional id paying"]
     assert levels(network)["transaction.version"] == 2
-    code, _, details = ask(network, ("transaction.version", 0, UNSAFE))
+    code, _, details = ask(network, ("transaction.version", 0, UNSAFE), dry=True)
     assert code == ErrorCode.NONE
     assert [item["kind"] for item in details.losses] == ["open_transaction"]
+    assert ask(network, ("transaction.version", 0, UNSAFE)) == (ErrorCode.NONE, None, None)
+    assert "transaction.version" not in levels(network)
+
+
+def test_transactions_that_do_not_end_in_time_are_named_and_nothing_is_lowered():
+    network = with_open_transaction()
+    code, message, details = ask(network, ("transaction.version", 0, UNSAFE), timeout_ms=2_000)
+    assert code == ErrorCode.REQUEST_TIMED_OUT
+    assert "Open transactions have not ended in time: transactional id paying has an open transaction" in message
+    assert [item["kind"] for item in details.losses] == ["open_transaction"]
+    assert levels(network)["transaction.version"] == 2
+    assert ask(network, ("group.version", 1, UPGRADE))[0] == ErrorCode.NONE
+
+
+def test_open_transactions_are_aborted_if_the_request_says_so():
+    network = with_open_transaction()
+    code, _, details = ask(network, ("transaction.version", 0, UNSAFE), timeout_ms=5_000, abort_transactions=True)
+    assert code == ErrorCode.NONE
+    assert [(item["kind"], item["key"]) for item in details.losses] == [
+        ("aborted_transaction", "transactional id paying")
+    ]
     assert "transaction.version" not in levels(network)
     assert [fact.fields["key"] for fact in network.facts("cut-off")] == ["transactional id paying"]
 

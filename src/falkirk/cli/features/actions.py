@@ -49,6 +49,7 @@ class ChangeOptions:
     is_unsafe: bool = False
     is_dry_run: bool = False
     forced_snapshot: bool = False
+    abort_transactions: bool = False
     wait_s: float | None = None
 
     @property
@@ -85,6 +86,7 @@ def run_change(
     tool = kafka_tool(release)
     if requested.release_version is not None and not tool.form.maps_versions:
         raise tool.usage_error(f"Kafka {tool.release} has no --release-version: it came with 4.0")
+    _check(tool, options)
     cluster = _cluster(tool, context)
     if requested.metadata is not None and requested.release_version is None and tool.form.maps_versions and not json:
         print(METADATA_IS_DEPRECATED, flush=True)
@@ -101,6 +103,7 @@ def run_change_all(
     context: typer.Context, release: str | None, named: Mapping[str, int], options: ChangeOptions, *, json: bool
 ) -> None:
     """Bring all features up or down to the levels of a release and to `named` ones. Raises as `run_change`."""
+    _check(kafka_tool(None), options)
     cluster = _cluster(kafka_tool(None), context)
     wanted = None if release is None else kafka_tool(release).release
     features = run(_newest(cluster))
@@ -126,6 +129,11 @@ def run_update(context: typer.Context, requested: RequestedChanges, *, is_dry_ru
     cluster = _cluster(kafka_tool(None), context)
     before = _finalized_levels(run(_newest(cluster)))
     _change(cluster, requested.updates(before), options, before=before, json=json)
+
+
+def _check(tool: KafkaTool, options: ChangeOptions) -> None:
+    if options.abort_transactions and not options.is_unsafe:
+        raise tool.usage_error("--abort-transactions needs --unsafe: without it nothing is lowered that is in use")
 
 
 def _cluster(tool: KafkaTool, context: typer.Context) -> ClusterConnection:
@@ -193,7 +201,11 @@ async def _update(
 ) -> UpdateOutcome:
     async with cluster.admin() as admin:
         outcome = await update_features(
-            admin, updates, is_dry_run=options.is_dry_run, forced_snapshot=options.forced_snapshot
+            admin,
+            updates,
+            is_dry_run=options.is_dry_run,
+            forced_snapshot=options.forced_snapshot,
+            abort_transactions=options.abort_transactions,
         )
         if not options.is_dry_run or not outcome.lacks_ledger:
             return outcome

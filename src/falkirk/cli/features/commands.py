@@ -22,6 +22,7 @@ from falkirk.cli.console.options import (  # Typer reads the annotations when it
 from falkirk.cli.features.export import export
 from falkirk.cli.features.options import (  # Typer reads the annotations when it builds a command
     WAIT_DEFAULT_S,
+    AbortTransactionsOption,
     AllowDowngradeOption,
     DeletionsOption,
     DisableOption,
@@ -141,6 +142,7 @@ def downgrade(
     unsafe: UnsafeOption = False,
     dry_run: DryRunOption = False,
     allow_forced_snapshot: ForcedSnapshotOption = False,
+    abort_transactions: AbortTransactionsOption = False,
     wait: WaitOption = False,
     timeout: TimeoutOption = WAIT_DEFAULT_S,
     release: ToolReleaseOption = None,
@@ -159,6 +161,7 @@ def downgrade(
         is_unsafe=unsafe,
         is_dry_run=dry_run,
         forced_snapshot=allow_forced_snapshot,
+        abort_transactions=abort_transactions,
         wait_s=timeout if wait else None,
     )
     run_change(context, release, requested, options, json=json)
@@ -172,6 +175,7 @@ def disable(
     feature: DisableOption = None,
     unsafe: UnsafeOption = False,
     dry_run: DryRunOption = False,
+    abort_transactions: AbortTransactionsOption = False,
     release: ToolReleaseOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -179,7 +183,9 @@ def disable(
     from falkirk.cli.features.actions import ChangeOptions, run_change  # noqa: PLC0415 - same
     from falkirk.cli.features.updates import UpdateOptions  # noqa: PLC0415 - same
 
-    options = ChangeOptions(command="disable", is_unsafe=unsafe, is_dry_run=dry_run)
+    options = ChangeOptions(
+        command="disable", is_unsafe=unsafe, is_dry_run=dry_run, abort_transactions=abort_transactions
+    )
     run_change(context, release, UpdateOptions(features=feature or ()), options, json=json)
 
 
@@ -212,6 +218,7 @@ def downgrade_all(
     unsafe: UnsafeOption = False,
     dry_run: DryRunOption = False,
     allow_forced_snapshot: ForcedSnapshotOption = False,
+    abort_transactions: AbortTransactionsOption = False,
     wait: WaitOption = False,
     timeout: TimeoutOption = WAIT_DEFAULT_S,
     release: TargetReleaseOption = None,
@@ -231,6 +238,7 @@ def downgrade_all(
         is_unsafe=unsafe,
         is_dry_run=dry_run,
         forced_snapshot=allow_forced_snapshot,
+        abort_transactions=abort_transactions,
         wait_s=timeout if wait else None,
     )
     run_change_all(context, release, parse_levels("--levels", levels or ()), options, json=json)

@@ -49,6 +49,13 @@ ForcedSnapshotOption = Annotated[
         help="Real Kafka brokers under falkirk's controllers may be forced to reload the metadata from a snapshot.",
     ),
 ]
+AbortTransactionsOption = Annotated[
+    bool,
+    typer.Option(
+        "--abort-transactions",
+        help="Where transaction.version is lowered with --unsafe: abort open transactions, do not wait for their end.",
+    ),
+]
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Return when every node has the change, and say what is left to do.")
 ]

@@ -13,6 +13,7 @@ from falkirk.coordinator.prediction.readability import RecordReader, UnknownType
 from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.protocol.lax_reader import ReadError
+from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ class UnfinishedTransaction:
     offset: int
     producer_id: int
     producer_epoch: int
-    partitions: int
+    partitions: tuple[TopicPartition, ...]
     start_timestamp_ms: int
+    timeout_ms: int
 
 
 class TransactionSurvey:
@@ -93,6 +95,11 @@ def _transaction(transactional_id: str, offset: int, value: Fields) -> Unfinishe
         offset=offset,
         producer_id=value["producer_id"],
         producer_epoch=value["producer_epoch"],
-        partitions=sum(len(topic["partition_ids"]) for topic in value["transaction_partitions"] or ()),
+        partitions=tuple(
+            TopicPartition(topic["topic"], partition)
+            for topic in value["transaction_partitions"] or ()
+            for partition in topic["partition_ids"]
+        ),
         start_timestamp_ms=value["transaction_start_timestamp_ms"],
+        timeout_ms=value["transaction_timeout_ms"],
     )

@@ -1,31 +1,42 @@
 """Reads the topics of Kafka's coordinators from the brokers that lead them, as a consumer would.
 
 What is in use there decides whether a feature can be lowered without cutting anything off. Partitions are read one
-after the other, a piece at a time, so that the controller is not held up.
+after the other, a piece at a time, so that the controller is not held up. The survey may wait until the transactions
+that it finds open have ended, or abort them: InitProducerId of the transactional id, as Kafka's Admin.fenceProducers.
+Transactions that begin meanwhile do not hold it up, so that it ends under load, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.prediction.group_survey import GroupSurvey
 from falkirk.coordinator.prediction.share_states import ShareStateSurvey
 from falkirk.coordinator.prediction.transactions import TransactionSurvey
 from falkirk.coordinator.records.log_entry import log_entries
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.controller.features.coordinator_use import (
     CoordinatorUse,
     GroupInUse,
     OpenTransaction,
     UnreadPartition,
+    transaction_detail,
 )
 from falkirk.node.config.security_settings import SECURITY_PROTOCOL_IDS
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.protocol.error_codes import error_name
+from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.errors import RemoteProtocolError
-from falkirk.protocol.messages import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
+from falkirk.protocol.messages import (
+    FetchRequest,
+    FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
 from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
@@ -34,6 +45,7 @@ from falkirk.versions.release import SHARE_GROUP_STATE, TRANSACTION_STATE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
     from falkirk.metadata.image.broker_registration import BrokerRegistration
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.step import CommittedMetadata, Step
@@ -50,6 +62,17 @@ _SURVEYS: Final[Mapping[str, type[_Survey]]] = {
     SHARE_GROUP_STATE: ShareStateSurvey,
 }
 _PURPOSE: Final = "survey"
+_ABORT_PURPOSE: Final = "abort-transactions"
+WAIT_MS: Final = 500
+"""How long a leader waits for new records of a partition whose open transactions are waited for."""
+_NO_TIME: Final = "there was no time"
+# The coordinator aborts, or it had ended before.
+_IS_ABORTED: Final = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NONE)
+_COMES_AGAIN: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 _CONSUMER: Final = -1
 _EARLIEST: Final = -2
 
@@ -66,12 +89,21 @@ class CoordinatorSurvey:
         *,
         deadline_ms: int,
         done: Callable[[CoordinatorUse], None],
+        waits: bool = False,
+        aborts: bool = False,
     ) -> None:
+        """Prepare; `waits`: for the end of the transactions that are open, `aborts`: those that it waits for."""
         self._step = step
         self._metadata = metadata
         self._outbound = outbound
         self._deadline_ms = deadline_ms
         self._done = done
+        self._waits = waits
+        self._aborts = aborts
+        self._aborted: list[OpenTransaction] = []
+        self._unended: list[str] = []
+        # Partitions with transactions to wait for: all others are read first.
+        self._deferred: deque[_Reading] = deque()
         self._transactions: list[OpenTransaction] = []
         self._groups: list[GroupInUse] = []
         # Share partitions with delivery state, by group.
@@ -93,8 +125,11 @@ class CoordinatorSurvey:
         if self._is_advancing:
             return
         self._is_advancing = True
-        while self._waiting and not self._is_reading:
+        while (self._waiting or self._deferred) and not self._is_reading:
             self._is_reading = True
+            if not self._waiting:
+                self._wait(self._deferred.popleft())
+                continue
             topic, topic_id, partition_id = self._waiting.popleft()
             survey = _SURVEYS.get(topic, GroupSurvey)()
             self._find_start(_Reading(topic=topic, topic_id=topic_id, partition_id=partition_id, survey=survey))
@@ -108,6 +143,8 @@ class CoordinatorSurvey:
                         each._replace(share_partitions=states[each.group_id]) for each in sorted(self._groups)
                     ),
                     unread=tuple(self._unread),
+                    aborted=tuple(sorted(self._aborted)),
+                    unended=tuple(self._unended),
                 )
             )
 
@@ -132,15 +169,15 @@ class CoordinatorSurvey:
 
         self._send(reading, request, answered)
 
-    def _fetch(self, reading: _Reading) -> None:
-        """Request the next piece from the leader."""
+    def _fetch(self, reading: _Reading, max_wait_ms: int = 0) -> None:
+        """Request the next piece from the leader, which may wait for it."""
         partition = FetchPartition(
             partition=reading.partition_id, fetch_offset=reading.offset, partition_max_bytes=PIECE_BYTES
         )
         request = FetchRequest(
             replica_id=_CONSUMER,
-            max_wait_ms=0,
-            min_bytes=0,
+            max_wait_ms=max_wait_ms,
+            min_bytes=min(max_wait_ms, 1),
             max_bytes=PIECE_BYTES,
             topics=[FetchTopic(reading.topic, reading.topic_id, [partition])],
         )
@@ -167,7 +204,10 @@ class CoordinatorSurvey:
             self._give_up(reading, str(error))
             return
         if reading.offset >= found[0].high_watermark:
-            self._finish(reading)
+            if self._waits and reading.await_open_transactions():
+                self._wait(reading)
+            else:
+                self._finish(reading)
         elif reading.offset == before:
             self._retry(reading, f"nothing at offset {before} of {found[0].high_watermark}")
         else:
@@ -176,10 +216,7 @@ class CoordinatorSurvey:
     def _finish(self, reading: _Reading) -> None:
         survey = reading.survey
         if isinstance(survey, TransactionSurvey):
-            self._transactions += [
-                OpenTransaction(each.transactional_id, each.state.name, reading.partition_id, each.offset)
-                for each in survey.unfinished()
-            ]
+            self._transactions += [_open_transaction(each, reading.partition_id) for each in survey.unfinished()]
         elif isinstance(survey, ShareStateSurvey):
             self._share_states.update(survey.partitions())
         else:
@@ -197,6 +234,47 @@ class CoordinatorSurvey:
         self._is_reading = False
         self.start()
 
+    def _wait(self, reading: _Reading) -> None:
+        """Wait for more records of a partition; abort what is open, once."""
+        remaining_ms = self._deadline_ms - self._step.now_ms
+        if remaining_ms <= 0:
+            self._give_up(reading, _NO_TIME)
+            return
+        if self._aborts:
+            for transaction in reading.open_transactions():
+                is_ongoing = transaction.state is TransactionState.ONGOING
+                if is_ongoing and reading.awaits(transaction) and transaction.transactional_id not in reading.aborts:
+                    self._abort(reading, transaction)
+        if not reading.is_deferred:
+            reading.is_deferred = True
+            self._deferred.append(reading)
+            self._is_reading = False
+            self.start()
+            return
+        self._fetch(reading, min(WAIT_MS, remaining_ms))
+
+    def _abort(self, reading: _Reading, transaction: UnfinishedTransaction) -> None:
+        """Fence the producer, with the timeout that its transactions have."""
+        transactional_id = transaction.transactional_id
+        reading.aborts[transactional_id] = None
+        request = InitProducerIdRequest(
+            transactional_id=transactional_id, transaction_timeout_ms=max(transaction.timeout_ms, 1)
+        )
+
+        def answered(answer: WireMessage | RequestFailure) -> None:
+            if isinstance(answer, RequestFailure):
+                reading.aborts[transactional_id] = answer.reason
+                return
+            assert isinstance(answer, InitProducerIdResponse), "a response to this request"
+            if answer.error_code in _IS_ABORTED:
+                self._aborted.append(_open_transaction(transaction, reading.partition_id))
+            elif answer.error_code in _COMES_AGAIN:
+                del reading.aborts[transactional_id]
+            else:
+                reading.aborts[transactional_id] = error_name(answer.error_code)
+
+        self._send(reading, request, answered, purpose=_ABORT_PURPOSE)
+
     def _retry(self, reading: _Reading, reason: str) -> None:
         """Read the partition again from its start: it may have another leader now."""
         reading.attempts += 1
@@ -211,20 +289,35 @@ class CoordinatorSurvey:
                 partition_id=reading.partition_id,
                 survey=survey,
                 attempts=reading.attempts,
+                awaited=reading.awaited,
+                aborts=reading.aborts,
             )
         )
 
     def _give_up(self, reading: _Reading, reason: str) -> None:
+        if reading.awaited:
+            # It was read; what has not ended is known.
+            for each in filter(reading.awaits, reading.open_transactions()):
+                refusal = reading.aborts.get(each.transactional_id)
+                detail = transaction_detail(_open_transaction(each, reading.partition_id))
+                self._unended.append(detail if refusal is None else f"{detail} (not aborted: {refusal})")
+            self._finish(reading)
+            return
         self._unread.append(UnreadPartition(reading.topic, reading.partition_id, reason))
         self._is_reading = False
         self.start()
 
     def _send(
-        self, reading: _Reading, request: WireMessage, answered: Callable[[WireMessage | RequestFailure], None]
+        self,
+        reading: _Reading,
+        request: WireMessage,
+        answered: Callable[[WireMessage | RequestFailure], None],
+        *,
+        purpose: str = _PURPOSE,
     ) -> None:
         image, now_ms = self._metadata.image, self._step.now_ms
         if now_ms >= self._deadline_ms:
-            self._give_up(reading, "there was no time")
+            self._give_up(reading, _NO_TIME)
             return
         partition = image.topics.partition(reading.topic, reading.partition_id)
         broker = None if partition is None else image.cluster.brokers.get(partition.leader)
@@ -237,7 +330,7 @@ class CoordinatorSurvey:
             return
         endpoint, listener = place
         self._outbound.send(
-            _PURPOSE,
+            purpose,
             endpoint,
             request,
             timeout_ms=self._deadline_ms - now_ms,
@@ -274,6 +367,26 @@ class _Reading:
     survey: _Survey
     offset: int = 0
     attempts: int = 0
+    # By transactional id what tells a transaction that is waited for from the next one; None: not decided yet.
+    awaited: dict[str, tuple[int, int]] | None = None
+    is_deferred: bool = False
+    # By transactional id why an abort was refused; None: it was not.
+    aborts: dict[str, str | None] = field(default_factory=dict)
+
+    def open_transactions(self) -> tuple[UnfinishedTransaction, ...]:
+        """Return the transactions that are open up to `offset`."""
+        return self.survey.unfinished() if isinstance(self.survey, TransactionSurvey) else ()
+
+    def await_open_transactions(self) -> bool:
+        """Return whether transactions are open that were open when the end was reached for the first time."""
+        found = self.open_transactions()
+        if self.awaited is None:
+            self.awaited = {each.transactional_id: _identity(each) for each in found}
+        return any(map(self.awaits, found))
+
+    def awaits(self, transaction: UnfinishedTransaction) -> bool:
+        """Return whether a transaction is one of those."""
+        return (self.awaited or {}).get(transaction.transactional_id) == _identity(transaction)
 
     def add(self, records: memoryview) -> None:
         """Survey whole batches. Raises RemoteProtocolError for bytes that are none."""
@@ -291,3 +404,20 @@ class _Reading:
                 if entry.offset >= self.offset:
                     self.survey.add(entry)
             self.offset = batch.end_offset
+
+
+def _identity(transaction: UnfinishedTransaction) -> tuple[int, int]:
+    return transaction.producer_id, transaction.start_timestamp_ms
+
+
+def _open_transaction(transaction: UnfinishedTransaction, partition_id: int) -> OpenTransaction:
+    return OpenTransaction(
+        transactional_id=transaction.transactional_id,
+        state=transaction.state.name,
+        partition=partition_id,
+        offset=transaction.offset,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        partitions=tuple(map(str, transaction.partitions)),
+        start_timestamp_ms=transaction.start_timestamp_ms,
+    )

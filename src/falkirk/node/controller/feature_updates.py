@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.features.feature_update import FeatureUpdateContext, FeatureUpdateDecision
 from falkirk.metadata.requests.api_error import ApiError
+from falkirk.metadata.requests.bounded_text import bounded_text
 from falkirk.node.controller.coordinator_survey import CoordinatorSurvey
 from falkirk.node.controller.lowering_update import LoweringUpdate
 from falkirk.node.controller.undo_bundles import UndoBundles
@@ -16,6 +17,9 @@ from falkirk.node.effects import Fact
 from falkirk.node.metadata_log.level_changes import LOGGED_LOSSES_MAX
 from falkirk.node.sliced_work import WorkCancelledError, cancel_slices
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import allows_aborts
+from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.features import TRANSACTION_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,8 +50,9 @@ SURVEY_MS_MAX: Final = 10 * 60 * 1000
 class FeatureUpdates:
     """Decides on feature updates.
 
-    Most are decided at once. While one waits for a survey of the coordinators' topics, or for what is lost to be worked
-    out, others are refused. Differs from Kafka: the timeout of a request covers all of it, including the commit.
+    Most are decided at once. While one waits for a survey of the coordinators' topics, for the end of transactions, or
+    for what is lost to be worked out, others are refused. Differs from Kafka: the timeout of a request covers all of
+    it, including the commit.
     """
 
     def __init__(
@@ -102,7 +107,10 @@ class FeatureUpdates:
                 update.done(None)
                 return
             decided = self._decide(update, _not_assessed)
-            if self._step.now_ms >= deadline_ms:
+            if use.unended:
+                reason = f"Open transactions have not ended in time: {bounded_text(use.unended, '; ')}"
+                update.done(decided.refused(ApiError(ErrorCode.REQUEST_TIMED_OUT, reason)).result())
+            elif self._step.now_ms >= deadline_ms:
                 late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What coordinators have in use was not found out in time.")
                 update.done(decided.refused(late).result())
             else:
@@ -115,6 +123,8 @@ class FeatureUpdates:
             decision.topics_to_survey,
             deadline_ms=deadline_ms,
             done=surveyed,
+            waits=_waits_for_transactions(update.request),
+            aborts=allows_aborts(update.request.unknown_tagged_fields),
         ).start()
 
     def _go_on(self, update: _Update, decision: FeatureUpdateDecision) -> None:
@@ -240,6 +250,14 @@ class _Update:
     deadline_ms: int
     done: Done
     use: CoordinatorUse | None = None
+
+
+def _waits_for_transactions(request: UpdateFeaturesRequest) -> bool:
+    """Return whether an update lowers transaction.version whatever is open: then it waits for what is."""
+    return not request.validate_only and any(
+        each.feature == TRANSACTION_VERSION and each.upgrade_type == UpgradeType.UNSAFE_DOWNGRADE
+        for each in request.feature_updates
+    )
 
 
 def _not_assessed(_plan: LoweringPlan) -> None:

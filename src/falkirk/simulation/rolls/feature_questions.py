@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, decode_details, forced_snapshot_consent
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, decode_details, encode_consents
 from falkirk.protocol.messages import UnregisterBrokerRequest, UpdateFeaturesRequest, UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
@@ -36,7 +36,7 @@ def level_update(
         for name, level in {**others, METADATA_VERSION: to.level}.items()
     ]
     request = UpdateFeaturesRequest(feature_updates=updates, validate_only=is_dry_run)
-    request.unknown_tagged_fields = forced_snapshot_consent()
+    request.unknown_tagged_fields = encode_consents(forced_snapshot=True)
     if not is_dry_run:
         history.levels.values.append(to.level)
         if upgrade_type is UpgradeType.UNSAFE_DOWNGRADE:

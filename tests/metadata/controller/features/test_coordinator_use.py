@@ -17,7 +17,7 @@ from falkirk.protocol.messages import TopicRecord
 
 GROUPS, TRANSACTIONS, STATES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 USE = CoordinatorUse(
-    transactions=(OpenTransaction("paying", "ONGOING", 7, 12),),
+    transactions=(OpenTransaction("paying", "ONGOING", 7, 12, 1000, 3, ("t-0", "t-1"), 1_700_000_000_000),),
     groups=(
         GroupInUse("shares", "share", 0, 3, share_partitions=4),
         GroupInUse("flows", "streams", 2, 4),

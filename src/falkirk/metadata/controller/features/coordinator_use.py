@@ -5,7 +5,8 @@ Source: kraft features of KIP-890 (transactions), KIP-848 (groups), KIP-932 (sha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.ledger.reported_loss import ReportedLoss
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _CONSUMER: Final = "consumer"
 # What an operator reads; the rest is counted.
 _MEMBERS_NAMED_MAX: Final = 10
+_PARTITIONS_NAMED_MAX: Final = 10
 _GROUP_TYPES: Final[Mapping[str, str]] = {
     GROUP_VERSION: _CONSUMER,
     SHARE_VERSION: "share",
@@ -29,12 +31,19 @@ _GROUP_TYPES: Final[Mapping[str, str]] = {
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that is neither committed nor aborted; `offset` is that of its last record."""
+    """A transaction that is neither committed nor aborted; `offset` is that of its last record.
+
+    `partitions`: names of those in it; `start_timestamp_ms` is -1 if it is unknown.
+    """
 
     transactional_id: str
     state: str
     partition: int
     offset: int
+    producer_id: int
+    producer_epoch: int
+    partitions: tuple[str, ...]
+    start_timestamp_ms: int
 
 
 class GroupInUse(NamedTuple):
@@ -85,11 +94,16 @@ class CoordinatorUse:
     transactions: tuple[OpenTransaction, ...] = ()
     groups: tuple[GroupInUse, ...] = ()
     unread: tuple[UnreadPartition, ...] = ()
+    # Of an update that waits for open transactions: those that it has aborted, and sentences about
+    # those that have not ended in time.
+    aborted: tuple[OpenTransaction, ...] = ()
+    unended: tuple[str, ...] = ()
 
     def cut_off(self, name: str) -> list[ReportedLoss]:
         """Return what lowering a feature would cut off."""
         if name == TRANSACTION_VERSION:
-            return [_transaction_loss(transaction) for transaction in self.transactions]
+            aborted = [_aborted_loss(transaction) for transaction in self.aborted]
+            return [*aborted, *(_transaction_loss(transaction) for transaction in self.transactions)]
         type_ = _GROUP_TYPES[name]
         return [
             _group_loss(group)
@@ -116,9 +130,35 @@ def _transaction_loss(transaction: OpenTransaction) -> ReportedLoss:
         record="TransactionLogValue",
         offset=transaction.offset,
         source=f"{TRANSACTION_STATE}-{transaction.partition}",
-        before={"state": transaction.state},
+        before={
+            "state": transaction.state,
+            "producer_id": transaction.producer_id,
+            "producer_epoch": transaction.producer_epoch,
+            "partitions": list(transaction.partitions[:_PARTITIONS_NAMED_MAX]),
+            "partition_count": len(transaction.partitions),
+            "start_timestamp_ms": transaction.start_timestamp_ms,
+        },
         after=None,
-        detail=f"transactional id {transaction.transactional_id} has an open transaction ({transaction.state})",
+        detail=transaction_detail(transaction),
+    )
+
+
+def _aborted_loss(transaction: OpenTransaction) -> ReportedLoss:
+    loss = _transaction_loss(transaction)
+    detail = f"{loss.detail}; its producer is fenced so that it ends, as the request allows"
+    return replace(loss, kind="aborted_transaction", detail=detail)
+
+
+def transaction_detail(transaction: OpenTransaction) -> str:
+    """Return the sentence that names a transaction: id, state, producer, since when, partitions."""
+    named = transaction.partitions[:_PARTITIONS_NAMED_MAX]
+    more = len(transaction.partitions) - len(named)
+    names = ", ".join([*named, *([f"and {more} more"] if more else [])])
+    started_ms = transaction.start_timestamp_ms
+    since = f" since {datetime.fromtimestamp(started_ms / 1000, UTC).isoformat()}" if started_ms >= 0 else ""
+    return (
+        f"transactional id {transaction.transactional_id} has an open transaction ({transaction.state}) of producer "
+        f"{transaction.producer_id} with epoch {transaction.producer_epoch}{since}" + (f" in {names}" if names else "")
     )
 
 

@@ -1,1 +1,0 @@
-"""`falkirk transactions`: transactions of a cluster, and those that hang."""
