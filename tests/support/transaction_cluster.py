@@ -41,7 +41,8 @@ from falkirk.protocol.messages.txn_offset_commit_request import (
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
 from falkirk.protocol.topic_partition import by_topic
-from falkirk.versions.release import TRANSACTION_STATE
+from falkirk.versions.api_support import Listener
+from falkirk.versions.release import TRANSACTION_STATE, Release
 
 if TYPE_CHECKING:
     from falkirk.node.broker.coordinator_runtime.hosted_shard import HostedShard
@@ -60,6 +61,7 @@ class TransactionCluster(GroupCluster):
         *,
         state_partitions: int = 2,
         brokers: int = 3,
+        release: str = "4.3",
         properties: dict[str, str] | None = None,
         **settings: Any,
     ) -> None:
@@ -68,8 +70,15 @@ class TransactionCluster(GroupCluster):
             "transaction.state.log.replication.factor": str(min(brokers, 3)),
             "transaction.state.log.min.isr": "1",
         }
-        super().__init__(brokers=brokers, properties={**own, **(properties or {})}, **settings)
+        super().__init__(brokers=brokers, release=release, properties={**own, **(properties or {})}, **settings)
         self.state_partitions = state_partitions
+        self._ranges = Release.parse(release).api_ranges(Listener.BROKER)
+
+    def version(self, request: type[WireMessage], version_max: int) -> int:
+        """Return the highest version of a request that the release serves, up to a limit."""
+        key = request.SCHEMA.info.key
+        assert key is not None, "a request"
+        return min(version_max, self._ranges[key].highest)
 
     def transactions(self, broker: int) -> TransactionCoordinator:
         """Return a broker's transaction coordinator."""
@@ -93,7 +102,7 @@ class TransactionCluster(GroupCluster):
             nonlocal answer
             request = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=(transactional_id,))
             (answer,) = self.client(self.up[0]).ask(request, 4).coordinators
-            if answer.error_code:
+            if answer.error_code or not self.is_running(answer.node_id):
                 self.run(100)
                 return False
             host = self.transaction_host(answer.node_id, transactional_id)
@@ -122,7 +131,8 @@ class TransactionCluster(GroupCluster):
 
     def listed(self, **filters: Any) -> dict[str, str]:
         """Return the state of each id that some broker lists."""
-        answers = [self.client(broker).ask(ListTransactionsRequest(**filters), 2) for broker in self.up]
+        version = self.version(ListTransactionsRequest, 2)
+        answers = [self.client(broker).ask(ListTransactionsRequest(**filters), version) for broker in self.up]
         return {each.transactional_id: each.transaction_state for one in answers for each in one.transaction_states}
 
     def is_idle(self) -> bool:
@@ -162,10 +172,21 @@ class TransactionCluster(GroupCluster):
 
 
 class Producer:
-    """A transactional producer. Each request returns its error; requests are not repeated."""
+    """A transactional producer. Each request returns its error; requests are not repeated.
 
-    def __init__(self, cluster: TransactionCluster, transactional_id: str, *, timeout_ms: int = 60_000) -> None:
+    `is_version_2`: with transaction.version 2 partitions need no `add`, and each transaction has its epoch.
+    """
+
+    def __init__(
+        self,
+        cluster: TransactionCluster,
+        transactional_id: str,
+        *,
+        timeout_ms: int = 60_000,
+        is_version_2: bool = False,
+    ) -> None:
         self.cluster = cluster
+        self.is_version_2 = is_version_2
         self.transactional_id = transactional_id
         self.timeout_ms = timeout_ms
         self.producer_id = self.epoch = -1
@@ -196,8 +217,8 @@ class Producer:
         """Produce a batch of the transaction to the leader."""
         assert self.try_write(topic, *values, index=index) is ErrorCode.NONE
 
-    def try_write(self, topic: str, *values: bytes, index: int = 0, version: int = 9) -> ErrorCode:
-        """Produce a batch of the transaction to the leader; return its error. `version`: that of Produce."""
+    def try_write(self, topic: str, *values: bytes, index: int = 0, version: int | None = None) -> ErrorCode:
+        """Produce a batch of the transaction to the leader; return its error. `version`: of Produce."""
         cluster = self.cluster
         leader = cluster.wait_for_leader(topic, *cluster.brokers, index=index)
         first = self._sequences.get((topic, index), 0)
@@ -212,6 +233,7 @@ class Producer:
         )
         topics = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(index, batch)])]
         client = cluster.client(leader)
+        version = version or (12 if self.is_version_2 else 9)
         sent = client.send(ProduceRequest(self.transactional_id, -1, 30_000, topics), version)
         cluster.run_until(lambda: sent in client.answers)
         error = ErrorCode(client.answers[sent].responses[0].partition_responses[0].error_code)
@@ -232,9 +254,12 @@ class Producer:
 
     def end(self, *, is_commit: bool) -> ErrorCode:
         """Send EndTxn."""
-        return ErrorCode(
-            self._ask(EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, is_commit), 3).error_code
-        )
+        request = EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, is_commit)
+        answer = self._ask(request, 5 if self.is_version_2 else 3)
+        if self.is_version_2 and not answer.error_code:
+            self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
+            self._sequences.clear()
+        return ErrorCode(answer.error_code)
 
     def _ask(self, request: WireMessage, version: int) -> Any:
         return self.cluster.ask_transaction(self.transactional_id, request, version)

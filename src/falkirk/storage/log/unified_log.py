@@ -427,7 +427,7 @@ class UnifiedLog:
             if batch.producer_id >= 0:
                 completed = producers.append(batch)
                 if batch.is_transactional:
-                    self._verifications.end(batch.producer_id)
+                    self._verifications.end(batch.producer_id, batch.producer_epoch, is_marker=batch.is_control)
                 if completed is not None and completed.is_aborted:
                     segment.add_aborted(aborted_transaction(completed))
                     self._local.has_new_names = True

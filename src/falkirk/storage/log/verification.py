@@ -55,9 +55,15 @@ class Verifications:
         """Return the verification of a producer that is under way."""
         return self._by_producer.get(producer_id)
 
-    def end(self, producer_id: int) -> None:
-        """Forget a producer: its transaction is open now, or over."""
-        self._by_producer.pop(producer_id, None)
+    def end(self, producer_id: int, epoch: int, *, is_marker: bool) -> None:
+        """Forget a producer: its transaction is open now, or over.
+
+        With transaction.version 2 a marker has the epoch of the transaction that comes next: that goes on.
+        """
+        found = self._by_producer.get(producer_id)
+        if found is None or (is_marker and found.adds_partitions and found.epoch >= epoch):
+            return
+        del self._by_producer[producer_id]
 
     def clear(self) -> None:
         """Forget all, for another leadership: guards stay unique."""

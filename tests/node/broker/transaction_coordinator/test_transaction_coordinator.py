@@ -138,3 +138,15 @@ def test_markers_wait_for_a_leader_and_need_none_of_a_deleted_topic():
     cluster.start(other)
     cluster.run_until(cluster.is_idle)
     assert cluster.committed("t", other - 101) == [b"one"]
+
+
+def test_with_an_epoch_for_each_transaction_the_next_one_begins_while_markers_are_on_their_way(cluster):
+    producer = cluster.producer("epochs", is_version_2=True)
+    before = cluster.committed("t", 2)
+    for number in range(6):
+        producer.write("t", b"%d" % number, index=2)
+        producer.write("t", b"beside", index=3)
+        assert producer.end(is_commit=number % 2 == 0) is ErrorCode.NONE
+    assert producer.epoch == 6
+    cluster.run_until(cluster.is_idle)
+    assert cluster.committed("t", 2) == [*before, b"0", b"2", b"4"]
