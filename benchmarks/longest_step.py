@@ -51,6 +51,7 @@ from falkirk.protocol.messages.create_acls_request import AclCreation
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
+from falkirk.protocol.messages.elect_leaders_request import TopicPartitions as ElectedPartitions
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.record import Record
 from falkirk.server.garbage_collector import settle_memory
@@ -203,7 +204,7 @@ def broker_with_replicas(setup: Setup) -> None:
     join_isrs(cluster, controller.node.image)
     for what in ("a broker becomes leader", "a broker is leader already"):
         cluster.forget()
-        elected = ElectLeadersRequest(election_type=PREFERRED, topic_partitions=None)
+        elected = ElectLeadersRequest(election_type=PREFERRED, topic_partitions=preferred_by(controller.node.image))
         cluster.ask(CONTROLLER_ID, CONTROLLER, elected, 2)
         led = sum(partition.leader == AWAY for _, _, _, partition in partitions_of(controller.node.image, AWAY))
         show(f"{what} of {led:,} partitions", broker)
@@ -230,6 +231,15 @@ def partitions_of(image: MetadataImage, broker_id: int) -> Iterator[tuple[str, b
         for partition_id, partition in topic.items():
             if broker_id in partition.replicas:
                 yield topic.name, topic.topic_id, partition_id, partition
+
+
+def preferred_by(image: MetadataImage) -> list[ElectedPartitions]:
+    """Return the partitions that prefer the broker that was away, as many as one request may change."""
+    topics: dict[str, list[int]] = {}
+    preferred = (each for each in partitions_of(image, AWAY) if each[3].replicas[0] == AWAY)
+    for name, _, partition_id, _ in islice(preferred, ENTRIES):
+        topics.setdefault(name, []).append(partition_id)
+    return [ElectedPartitions(name, tuple(partitions)) for name, partitions in topics.items()]
 
 
 def join_isrs(cluster: SteppedCluster, image: MetadataImage) -> None:

@@ -45,6 +45,11 @@ class SocketAsker:
         """As Asker."""
         time.sleep(0.1)
 
+    def reconnect(self) -> None:
+        """Connect again, to a node that was restarted."""
+        self.close()
+        self._connect()
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()

@@ -87,7 +87,7 @@ class FakeReplicas(ReplicaManager):
     """
 
     def __init__(self, image: MetadataImage = EMPTY, *, answers_later: bool = False) -> None:
-        self.context = SimpleNamespace(image=image, now_ms=1_000)
+        self.context = SimpleNamespace(image=image, now_ms=1_000, config=SimpleNamespace(node_id=1))
         self.is_started = True
         self.current: dict[TopicPartition, FakeLog | ErrorCode] = {}
         self.other_logs: list[FakeLog] = []

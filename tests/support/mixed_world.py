@@ -241,7 +241,7 @@ class MixedWorld(ConsumerWorld):
         for entry in entries:
             failure = loader.apply(entry)
             assert failure is None, failure
-        assert loader.finish() is None
+        assert exhaust(loader.finish()) is None
 
 
 class _Heartbeats:

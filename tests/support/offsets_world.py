@@ -71,7 +71,7 @@ def load(shard: GroupCoordinatorShard, entries: Iterable[LogEntry]) -> LoadFailu
         failure = loader.apply(entry)
         if failure is not None:
             return failure
-    return loader.finish()
+    return exhaust(loader.finish())
 
 
 class OffsetsWorld:

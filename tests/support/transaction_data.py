@@ -18,6 +18,7 @@ class DataChapters(TransactionSteps):
     def _batches(self) -> None:
         """Batches of producers that name their partitions before, as clients do up to version 11 of Produce."""
         self._new("data")
+        self._init("a second epoch", "data")
         producer = self.producers["data"]
         self._produce("before the partition was added", "data", b"a")
         self._look("nothing was written")
@@ -76,7 +77,7 @@ class DataChapters(TransactionSteps):
     def _implicit_partitions(self) -> None:
         """From version 12 of Produce and 5 of TxnOffsetCommit on the brokers add what is written to."""
         for version in (12, 13):
-            if version not in self._versions(0):
+            if version not in self._versions(0) or not self._brokers_may_add:
                 continue
             name = f"implicit-{version}"
             self._new(name)
@@ -104,6 +105,7 @@ class DataChapters(TransactionSteps):
             name = f"marked-{version}"
             # It is never ended: its coordinator would be refused, after markers of a newer one.
             self._new(name, timeout_ms=900_000)
+            self._init("a second epoch", name, timeout_ms=900_000)
             self._add("marked", name, ("two", 0))
             self._produce("marked", name, b"m", topic="two")
             producer = self.producers[name]
@@ -130,7 +132,9 @@ class DataChapters(TransactionSteps):
         for version in self._versions(OFFSETS):
             name, group = f"offsets-{version}", f"group-{version}"
             self._new(name)
-            self._commit_offsets("before the transaction", name, group, version=version)
+            self._init("a second epoch", name)
+            if version < 5 or self._brokers_may_add:
+                self._commit_offsets("before the transaction", name, group, version=version)
             adding = min(version, self._ranges[ADD_OFFSETS].highest)
             self._add_offsets("a group", name, group, version=adding)
             self._add_offsets("it again", name, group, version=adding)
@@ -154,10 +158,12 @@ class DataChapters(TransactionSteps):
             self._end("offsets", name, commit=version % 2 == 1)
             self._ready(name)
             self._offsets("after the end", group)
-            if version == highest:
+            if version == highest and self._brokers_may_add:
                 self._commit_offsets("after the end", name, group, version=version)
 
     def _offsets(self, name: str, group: str) -> None:
         for stable in (False, True):
             asked = [OffsetFetchRequestGroup(group, topics=[OffsetFetchRequestTopics("one", partition_indexes=(0,))])]
-            self._step(f"offsets, {stable=}: {name}", OffsetFetchRequest(groups=asked, require_stable=stable), 8)
+            self._step(
+                f"offsets of {group}, {stable=}: {name}", OffsetFetchRequest(groups=asked, require_stable=stable), 8
+            )

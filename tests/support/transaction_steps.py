@@ -10,9 +10,11 @@ from recorded_story import TIMESTAMP, Asker, RecordedStory
 from falkirk.protocol import codec
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType, decode_control_record
+from falkirk.protocol.java_hash_map import java_string_hash
 from falkirk.protocol.messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
+    ApiVersionsRequest,
     CreateTopicsRequest,
     DescribeProducersRequest,
     DescribeTransactionsRequest,
@@ -27,6 +29,7 @@ from falkirk.protocol.messages import (
     ProduceRequest,
     TransactionLogValue,
     TxnOffsetCommitRequest,
+    UpdateFeaturesRequest,
     WriteTxnMarkersRequest,
 )
 from falkirk.protocol.messages.add_partitions_to_txn_request import (
@@ -43,6 +46,7 @@ from falkirk.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker, WritableTxnMarkerTopic
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import RecordBatch, read_batches
@@ -100,6 +104,7 @@ class TransactionSteps(RecordedStory):
     )
     UNORDERED = frozenset({3, 10, 24, 27, 28, 61, 65, 66})
     _asker: TransactionAsker
+    _level = 0
 
     def __init__(self, release: Release, asker: TransactionAsker) -> None:
         super().__init__(release, asker)
@@ -146,7 +151,43 @@ class TransactionSteps(RecordedStory):
         value = codec.decode(TransactionLogValue, version, record.value[2:], layout=layout if version else None)
         return name, f"v{version} {json.dumps(self._plain(value, is_sorted=True))}"
 
+    @staticmethod
+    def _id_on(number: int, prefix: str = "id") -> str:
+        """Return a transactional id of this partition of the state topic, which has two."""
+        return next(name for at in range(100) if java_string_hash(name := f"{prefix}-{at}") & 1 == number)
+
     # --- Requests
+
+    @property
+    def _brokers_may_add(self) -> bool:
+        """True if partitions may be added for producers of transaction.version 2.
+
+        At level 0 coordinators from 4.0 on cannot write the record of such a transaction; they answer
+        UNSUPPORTED_VERSION, and from then on CONCURRENT_TRANSACTIONS to everything. Nobody asks them there.
+        """
+        return self._level > 0 or self._ranges[END].highest < 5
+
+    def _adding_versions(self) -> list[int]:
+        return [version for version in self._versions(ADD_PARTITIONS) if version < 4 or self._brokers_may_add]
+
+    def _set_up(self, level: int) -> None:
+        self._level = level
+        self._topics({"one": [self._asker.own_id] * 2, "two": [self._asker.own_id], "three": [self._asker.own_id]})
+        if level:
+            update = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("transaction.version", level)])
+            answer = self._asker.ask(update, 1)
+            assert answer.error_code == 0, answer
+            assert all(each.error_code == 0 for each in answer.results), answer
+
+            def is_there(answer: Any) -> bool:
+                found = {each.name: each.max_version_level for each in answer.finalized_features}
+                return bool(found.get("transaction.version") == level)
+
+            self._until(is_there, ApiVersionsRequest("tester", "1"), 3)
+        for kind, key in ((1, "a"), (0, "readers")):
+            self._until(lambda answer: answer.error_code == 0, FindCoordinatorRequest(key, kind), 3)
+        self._until(lambda answer: answer.error_code == 0, InitProducerIdRequest(None), 3)
+        self._ready(*(self._id_on(number) for number in (0, 1)))
 
     def _some_versions(self, key: int, every: bool) -> list[int]:
         versions = list(self._versions(key))
@@ -380,3 +421,15 @@ class TransactionSteps(RecordedStory):
             asked = ListOffsetsTopic(topic, [ListOffsetsPartition(0, -1, -1)])
             self._step(f"end for level {level}: {name}", ListOffsetsRequest(-1, level, [asked]), 7)
         self._step(f"producers: {name}", DescribeProducersRequest([TopicRequest(topic, (0,))]), 0)
+
+    def _logs(self) -> None:
+        """The records of the state topic, for each id in their order, and the data."""
+        written: dict[str, list[str]] = {}
+        for number in (0, 1):
+            for batch in self._all_batches(STATE_TOPIC, number):
+                for record in batch.records():
+                    name, told = self._state_record(record)
+                    written.setdefault(name, []).append(told)
+        self._steps += [{"step": f"state of {name}", "version": 0, "answer": written[name]} for name in sorted(written)]
+        for topic, number in (("one", 0), ("one", 1), ("two", 0)):
+            self._fetch("all", topic, number, is_committed=True)

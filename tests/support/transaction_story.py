@@ -22,17 +22,13 @@ from transaction_steps import (
     Producer,
 )
 
-from falkirk.protocol.java_hash_map import java_string_hash
 from falkirk.protocol.messages import (
     AddPartitionsToTxnRequest,
     AlterPartitionReassignmentsRequest,
-    ApiVersionsRequest,
     CreateAclsRequest,
     DeleteTopicsRequest,
     DescribeTransactionsRequest,
-    FindCoordinatorRequest,
     InitProducerIdRequest,
-    UpdateFeaturesRequest,
 )
 from falkirk.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
@@ -40,7 +36,6 @@ from falkirk.protocol.messages.add_partitions_to_txn_request import (
 )
 from falkirk.protocol.messages.alter_partition_reassignments_request import ReassignablePartition, ReassignableTopic
 from falkirk.protocol.messages.create_acls_request import AclCreation
-from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 
 DATA = Path(__file__).parent.parent / "data" / "transactions"
 # A release, and the level of transaction.version.
@@ -76,7 +71,21 @@ def golden(release: str, level: int) -> list[dict[str, Any]]:
 
 
 # Steps that a broker of ours answers otherwise, with the reason; all releases and levels, or one.
-DIFFERENCES: dict[tuple[str, tuple[str, int] | None], str] = {}
+_KEPT_START = "no transaction has a start when it is over; 3.9 tells it until it loads its log again"
+_SAME_EPOCH = "a batch of another epoch is verified, as from 4.0 on: 3.9 takes it, and its transaction can never end"
+_KEPT_OFFSETS = "offsets that are pending stay so when later ones are refused; 3.9 forgets them"
+_3_9 = ("3.9.1", 0)
+DIFFERENCES: dict[tuple[str, tuple[str, int] | None], str] = {
+    ("describe: after it was fenced", _3_9): _KEPT_START,
+    ("list: older", _3_9): _KEPT_START,
+    ("produce: an older epoch", _3_9): _SAME_EPOCH,
+    ("produce: a newer epoch", _3_9): _SAME_EPOCH,
+    ("end for level 0: a newer epoch", _3_9): _SAME_EPOCH,
+    ("producers: a newer epoch", _3_9): _SAME_EPOCH,
+    **{(f"offsets of group-{version}, stable=True: while they are open", _3_9): _KEPT_OFFSETS for version in range(3)},
+    ("offsets of group-1, stable=False: after the end", _3_9): _KEPT_OFFSETS,
+    ("offsets of group-1, stable=True: after the end", _3_9): _KEPT_OFFSETS,
+}
 
 
 def unexpected(release: str, level: int, *, ours: list[dict[str, Any]]) -> list[Any]:
@@ -88,12 +97,9 @@ def unexpected(release: str, level: int, *, ours: list[dict[str, Any]]) -> list[
 class TransactionStory(DataChapters):
     """The chapters, in an order in which one leaves nothing open for the next."""
 
-    _level = 0
-
     def play(self, level: int) -> list[dict[str, Any]]:
         """Play all chapters at a level of transaction.version; return name, version and response of each step."""
-        self._level = level
-        self._set_up()
+        self._set_up(level)
         for chapter in (
             self._coordinators,
             self._ids,
@@ -115,30 +121,6 @@ class TransactionStory(DataChapters):
         ):
             chapter()
         return self._steps
-
-    def _set_up(self) -> None:
-        level = self._level
-        self._topics({"one": [self._asker.own_id] * 2, "two": [self._asker.own_id], "three": [self._asker.own_id]})
-        if level:
-            update = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("transaction.version", level)])
-            answer = self._asker.ask(update, 1)
-            assert answer.error_code == 0, answer
-            assert all(each.error_code == 0 for each in answer.results), answer
-
-            def is_there(answer: Any) -> bool:
-                found = {each.name: each.max_version_level for each in answer.finalized_features}
-                return bool(found.get("transaction.version") == level)
-
-            self._until(is_there, ApiVersionsRequest("tester", "1"), 3)
-        for kind, key in ((1, "a"), (0, "readers")):
-            self._until(lambda answer: answer.error_code == 0, FindCoordinatorRequest(key, kind), 3)
-        self._until(lambda answer: answer.error_code == 0, InitProducerIdRequest(None), 3)
-        self._ready(*(self._id_on(number) for number in (0, 1)))
-
-    @staticmethod
-    def _id_on(number: int, prefix: str = "id") -> str:
-        """Return a transactional id of this partition of the state topic, which has two."""
-        return next(name for at in range(100) if java_string_hash(name := f"{prefix}-{at}") & 1 == number)
 
     # --- The chapters
 
@@ -229,7 +211,7 @@ class TransactionStory(DataChapters):
         self._describe(state, name)
 
     def _partitions(self) -> None:
-        for version in self._versions(ADD_PARTITIONS):
+        for version in self._adding_versions():
             name = f"partitions-{version}"
             self._new(name)
             self._add("none", name, version=version)
@@ -254,6 +236,8 @@ class TransactionStory(DataChapters):
 
     def _many_transactions(self) -> None:
         """Brokers ask for several producers at once, from version 4 on."""
+        if not self._brokers_may_add:
+            return
         for name in ("batched-0", "batched-1"):
             self._new(name)
         first, second = (self.producers[name] for name in ("batched-0", "batched-1"))
@@ -287,6 +271,8 @@ class TransactionStory(DataChapters):
 
     def _ends(self) -> None:
         for version in self._versions(END):
+            if version >= 5 and not self._brokers_may_add:
+                continue
             for commit in (True, False):
                 name = f"end-{version}-{commit}"
                 self._new(name)
@@ -311,6 +297,7 @@ class TransactionStory(DataChapters):
     def _descriptions(self) -> None:
         self._new("told")
         self._add("told", "told", ("one", 0), ("one", 1), ("two", 0))
+        self._asker.wait()
         self._describe("open, unknown, empty", "told", "nobody", "")
         self._describe("none")
         self._describe("one twice", "told", "told")
@@ -396,7 +383,7 @@ class TransactionStory(DataChapters):
             self._init("a second epoch", name, timeout_ms=600 if name == "stuck-late" else 60_000)
         self._asker.kill_other()
         for name in names:
-            self._add("stuck", name, ("remote", 0), ("one", 0))
+            self._add("stuck", name, ("remote", 0), ("three", 0))
         self._end("stuck", "stuck-commit")
         self._end("stuck", "stuck-abort", commit=False)
         self._init("stuck", "stuck-init")
@@ -427,18 +414,6 @@ class TransactionStory(DataChapters):
                 self._init("stuck, again, its producer", name, version, self.producers[name])
         self._asked_badly("a stuck transaction", name)
 
-    def _logs(self) -> None:
-        """The records of the state topic, for each id in their order, and the data."""
-        written: dict[str, list[str]] = {}
-        for number in (0, 1):
-            for batch in self._all_batches(STATE_TOPIC, number):
-                for record in batch.records():
-                    name, told = self._state_record(record)
-                    written.setdefault(name, []).append(told)
-        self._steps += [{"step": f"state of {name}", "version": 0, "answer": written[name]} for name in sorted(written)]
-        for topic, number in (("one", 0), ("one", 1), ("two", 0)):
-            self._fetch("all", topic, number, is_committed=True)
-
     def _rights(self) -> None:
         """Without rights. At last the brokers themselves have none."""
         for name in ("guarded", "described", "allowed"):
@@ -453,7 +428,7 @@ class TransactionStory(DataChapters):
         self._list("no rights", state_filters=("Empty",), producer_id_filters=tuple(
             self.producers[name].id for name in ("guarded", "described", "allowed")
         ))  # fmt: skip
-        for version in self._versions(ADD_PARTITIONS):
+        for version in self._adding_versions():
             self._add("no rights to a topic", "allowed", ("one", 0), ("two", 0), version=version)
             self._add(
                 "no rights to a topic, one that is unknown", "allowed", ("nowhere", 0), ("two", 0), version=version
@@ -461,6 +436,8 @@ class TransactionStory(DataChapters):
         for version in self._versions(ADD_OFFSETS):
             self._add_offsets("no rights to a group", "allowed", "guarded", version=version)
         for version in self._versions(OFFSETS):
+            if version >= 5 and not self._brokers_may_add:
+                continue
             self._commit_offsets("no rights to a group", "allowed", "guarded", version=version)
             self._commit_offsets("no rights to a topic", "allowed", "readers", "one", "two", version=version)
         self._produce("no rights to a topic", "allowed", b"n", topic="two")
@@ -472,7 +449,7 @@ class TransactionStory(DataChapters):
                 self._find(f"no rights to {name}", version, 1, name)
         for version in self._versions(INIT):
             self._init("no rights", name, version)
-        for version in self._versions(ADD_PARTITIONS):
+        for version in self._adding_versions():
             self._add(f"no rights to {name}", name, ("one", 0), version=version)
         for version in self._versions(ADD_OFFSETS):
             self._add_offsets(f"no rights to {name}", name, "readers", version=version)

@@ -195,7 +195,7 @@ class TransactionWorld:
             failure = self.loader.apply_batch(batch)
             if failure is not None:
                 return failure
-        return self.loader.finish()
+        return exhaust(self.loader.finish())
 
     def apply(self, outcome: Outcome) -> Sequence[Any]:
         """Apply an outcome as the runtime does, and return the responses."""

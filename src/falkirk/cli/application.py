@@ -36,6 +36,9 @@ class Command:
 COMMANDS: Final = (
     Command("features", "falkirk.cli.features.commands", "Feature levels, changed and explained (kafka-features)."),
     Command("groups", "falkirk.cli.groups.commands", "Consumer groups and their offsets (kafka-consumer-groups)."),
+    Command(
+        "transactions", "falkirk.cli.transactions.commands", "Transactions, and those that hang (kafka-transactions)."
+    ),
     Command("quorum", "falkirk.cli.quorum.commands", "The quorum and its voters (kafka-metadata-quorum)."),
     Command("brokers", "falkirk.cli.brokers.commands", "Registrations of brokers (kafka-cluster)."),
     Command("storage", "falkirk.cli.storage.commands", "What formatting a node needs to know (kafka-storage)."),

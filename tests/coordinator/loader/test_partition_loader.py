@@ -18,12 +18,14 @@ from legal_compactions import legal_compactions
 from offsets_world import empty_shard, load
 
 from falkirk.coordinator.classic.group import ClassicGroup
+from falkirk.coordinator.loader import partition_loader
 from falkirk.coordinator.loader.partition_loader import PartitionLoader
 from falkirk.coordinator.prediction.loading import PartitionLoad
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.coordinator.runtime.load_failure import LoadFailure
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
 from falkirk.protocol.messages import EndTxnMarker
@@ -123,6 +125,17 @@ def test_a_log_loads_in_batches_as_it_does_record_by_record():
                 assert pending_of(shard) == pending_of(one_by_one)
 
 
+def test_groups_of_offsets_alone_are_made_some_in_a_slice(monkeypatch):
+    monkeypatch.setattr(partition_loader, "GROUPS_AT_ONCE", 3)
+    shard = empty_shard("4.4", is_tolerant=True)
+    loader = PartitionLoader(shard)
+    for number in range(10):
+        shard.offsets.store.commit(f"g{number}", b"position", b"value", number)
+    made = [len(shard.context.groups) for _ in loader.finish()]
+    # Then all of them are looked through: those without offsets go.
+    assert made == [3, 6, 9, 10, 10, 10]
+
+
 def pending_of(shard):
     store = shard.offsets.store
     return {group: set(store.pending_positions(group)) for group in store.groups_with_pending()}
@@ -137,7 +150,7 @@ def load_batches(shard, entries):
         if failure is not None:
             return failure
     assert loader.record_count == len(entries)
-    return loader.finish()
+    return exhaust(loader.finish())
 
 
 def batches_of(entries):

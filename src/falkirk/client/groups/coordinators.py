@@ -1,4 +1,4 @@
-"""Find the coordinators of groups, and send them requests, again while coordinators move or load.
+"""Find the coordinators of groups or transactional ids, and send them requests, again while coordinators move or load.
 
 Source: FindCoordinator (key 10): one group a request up to version 3, many from version 4 on (KIP-699).
 """
@@ -31,17 +31,23 @@ MOVED: Final = frozenset(
 """The coordinator is another broker, or not ready: find it and ask again."""
 
 _FIND_COORDINATOR: Final = 10
-_GROUP: Final = 0
+GROUP: Final = 0
+TRANSACTION: Final = 1
+"""Kinds of keys."""
 _SINGLE: Final = SupportedRange(0, 3)
 _BATCHED: Final = SupportedRange(4, 6)
 _NO_ANSWER: Final = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "the answer does not name the group")
 
 
 class Coordinators:
-    """Finds coordinators through any broker, and sends them requests."""
+    """Finds coordinators through any broker, and sends them requests.
 
-    def __init__(self, admin: AsyncAdmin) -> None:
+    `key_type`: TRANSACTION has transactional ids in the place of groups.
+    """
+
+    def __init__(self, admin: AsyncAdmin, *, key_type: int = GROUP) -> None:
         self._admin = admin
+        self._key_type = key_type
 
     async def find(
         self, group_ids: Iterable[str], *, timeout_ms: int = API_TIMEOUT_MS
@@ -109,14 +115,14 @@ class Coordinators:
         node = await self._admin.any_node()
         offered = (await node.versions()).api_ranges.get(_FIND_COORDINATOR)
         if offered is not None and offered.highest not in _SINGLE:
-            request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=tuple(group_ids))
+            request = FindCoordinatorRequest(key_type=self._key_type, coordinator_keys=tuple(group_ids))
             response = await node.request(request, wanted=_BATCHED, is_idempotent=True, timeout_ms=timeout_ms)
             assert isinstance(response, FindCoordinatorResponse)
             by_key = {each.key: _coordinator(each) for each in response.coordinators}
             return {group_id: by_key.get(group_id, _NO_ANSWER) for group_id in group_ids}
         found: dict[str, ClusterNode | Refusal] = {}
         for group_id in group_ids:
-            request = FindCoordinatorRequest(key=group_id, key_type=_GROUP)
+            request = FindCoordinatorRequest(key=group_id, key_type=self._key_type)
             response = await node.request(request, wanted=_SINGLE, is_idempotent=True, timeout_ms=timeout_ms)
             assert isinstance(response, FindCoordinatorResponse)
             found[group_id] = _coordinator(response)

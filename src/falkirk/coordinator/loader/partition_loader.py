@@ -3,7 +3,7 @@
     loader = PartitionLoader(shard)
     for batch in batches:
         failure = loader.apply_batch(batch)  # a LoadFailure ends the load of this partition, and of no other
-    failure = loader.finish()
+    failure = exhaust(loader.finish())
     loader.unknown_types                    # types that were skipped, to be logged once per type and partition
     outcome = exhaust(shard.loaded())
 
@@ -29,11 +29,14 @@ from falkirk.coordinator.records.offset_commit import is_plain_offset_value, off
 from falkirk.coordinator.records.record_type import OFFSET_TYPES, GroupType
 from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.shard.foreign_group import ForeignGroup
+from falkirk.coordinator.shard.group_coordinator_shard import GROUPS_AT_ONCE
 from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.messages import OffsetCommitValue
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from falkirk.coordinator.prediction.readability import DecodedRecord
     from falkirk.coordinator.records.log_entry import LogEntry
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
@@ -114,9 +117,10 @@ class PartitionLoader:
         self._replay(record, entry)
         return None
 
-    def finish(self) -> LoadFailure | None:
+    def finish(self) -> Generator[None, None, LoadFailure | None]:
         """Return the failure at which the coordinator stops after the last entry; None: the shard is as the log has it.
 
+        It yields after so many groups that a node can do something else.
         Groups created by offsets alone that have none left are removed: a cleaned log has no trace of them.
         Differs from Kafka: there they stay until offsets expire for the next time.
         """
@@ -124,13 +128,22 @@ class PartitionLoader:
         if stops:
             return LoadFailure(*stops[0])
         store, groups = self._shard.offsets.store, self._context.groups
-        holding = {*store.committed, *store.groups_with_pending()}
+        holding = dict.fromkeys((*store.committed, *store.groups_with_pending()))
         if self._is_old or self._context.is_tolerant:
-            for group_id in sorted(holding.difference(groups)):
-                groups[group_id] = ClassicGroup(group_id, now_ms=self._context.now_ms)
-        for group_id in [group_id for group_id, group in groups.items() if group.is_empty and group_id not in holding]:
-            if self._judge.type_of(group_id) is None or self._judge.is_made_by_offsets(group_id):
+            for number, group_id in enumerate(holding, 1):
+                if group_id not in groups:
+                    groups[group_id] = ClassicGroup(group_id, now_ms=self._context.now_ms)
+                if number % GROUPS_AT_ONCE == 0:
+                    yield
+        for number, (group_id, group) in enumerate(list(groups.items()), 1):
+            if (
+                group.is_empty
+                and group_id not in holding
+                and (self._judge.type_of(group_id) is None or self._judge.is_made_by_offsets(group_id))
+            ):
                 del groups[group_id]
+            if number % GROUPS_AT_ONCE == 0:
+                yield
         return None
 
     def _split(self, key: bytes) -> tuple[str, bytes] | None:

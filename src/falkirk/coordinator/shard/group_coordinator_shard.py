@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireStruct
 
 GROUPS_AT_ONCE: Final = 500
-"""How many groups begin to be coordinated in one slice: some 10 ms."""
+"""How many groups are looked through, or begin to be coordinated, in one slice: some 10 ms."""
 
 
 class GroupCoordinatorShard:

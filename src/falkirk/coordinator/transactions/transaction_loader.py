@@ -3,7 +3,7 @@
     loader = TransactionLoader(shard)
     for batch in batches:
         failure = loader.apply_batch(batch)  # a LoadFailure ends the load of this partition, and of no other
-    failure = loader.finish()
+    failure = exhaust(loader.finish())
     loader.unknown_types                     # types that were skipped, to be logged once per type and partition
 
 Keys of an unknown type are skipped by every release, values of an unknown version by those from 4.3 on, and by a
@@ -24,6 +24,8 @@ from falkirk.protocol.messages import TransactionLogKey, TransactionLogValue
 from falkirk.versions.message_layouts import layout_in
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
     from falkirk.protocol.record_batch import RecordBatch
 
@@ -60,8 +62,9 @@ class TransactionLoader:
         self.record_count += len(records)
         return None
 
-    def finish(self) -> LoadFailure | None:
+    def finish(self) -> Generator[None, None, LoadFailure | None]:
         """Return None: a transaction needs no other record."""
+        yield from ()
         return None
 
     def _apply(self, key: bytes | None, value: bytes | None) -> None:

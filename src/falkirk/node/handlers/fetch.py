@@ -102,9 +102,12 @@ def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch
             throttle_ms = view.quotas.fetched(context, size)
         # In Kafka's order: clients may see it.
         results |= unknown | refused
-        answered = response(
-            fetch.throttled() if throttle_ms else fetch.answer(results), {} if params.is_from_follower else leaders
-        )
+        sent = fetch.throttled() if throttle_ms else fetch.answer(results)
+        if sent.error is ErrorCode.NONE and not throttle_ms:
+            for partition, result in fetched:
+                key, requested = reads[partition]
+                requested.quiet = None if results[key].error_code else result.quiet
+        answered = response(sent, {} if params.is_from_follower else leaders)
         answered.throttle_time_ms = throttle_ms
         answer(InPieces(answered))
 

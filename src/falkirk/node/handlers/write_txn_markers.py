@@ -71,14 +71,20 @@ def _put(
 
 
 def _response(results: Sequence[_Result]) -> WriteTxnMarkersResponse:
-    markers: dict[int, dict[str, list[WritableTxnMarkerPartitionResult]]] = {}
+    # Kafka has one result for each producer and partition: of two markers, the second one's.
+    markers: dict[int, dict[str, dict[int, ErrorCode]]] = {}
     for marker, topic, index, error in results:
-        partitions = markers.setdefault(marker.producer_id, {}).setdefault(topic, [])
-        partitions.append(WritableTxnMarkerPartitionResult(index, error))
+        markers.setdefault(marker.producer_id, {}).setdefault(topic, {})[index] = error
     return WriteTxnMarkersResponse(
         markers=[
             WritableTxnMarkerResult(
-                producer_id, [WritableTxnMarkerTopicResult(topic, partitions) for topic, partitions in topics.items()]
+                producer_id,
+                [
+                    WritableTxnMarkerTopicResult(
+                        topic, [WritableTxnMarkerPartitionResult(index, error) for index, error in errors.items()]
+                    )
+                    for topic, errors in topics.items()
+                ],
             )
             for producer_id, topics in markers.items()
         ]

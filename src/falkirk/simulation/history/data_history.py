@@ -31,10 +31,7 @@ class PartitionHistory:
 
 @dataclass(slots=True)
 class DataHistory:
-    """The history of all partitions.
-
-    `lossy`: partitions of which Kafka, too, might have lost records. `restarted`: those of which all replicas that may
-    lead have started again without having left the ISR.
+    """The history of all partitions. `lossy`: partitions of which Kafka, too, might have lost records.
 
     `idempotent`: names of producers that never write a record twice or out of order.
     """
@@ -42,7 +39,6 @@ class DataHistory:
     partitions: dict[PartitionKey, PartitionHistory] = field(default_factory=dict)
     topics: dict[bytes, str] = field(default_factory=dict)
     lossy: set[PartitionKey] = field(default_factory=set)
-    restarted: set[PartitionKey] = field(default_factory=set)
     idempotent: set[str] = field(default_factory=set)
     produced: int = 0
     acked: int = 0

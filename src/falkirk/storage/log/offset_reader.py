@@ -33,8 +33,12 @@ class OffsetReader:
         is_one_batch_needed: bool,
     ) -> FetchedData:
         """Read from the batch that contains `offset` on, before `end_offset`, from one segment."""
-        segments = self._segments
         with_aborted = isolation is FetchIsolation.TXN_COMMITTED
+        nothing = FetchedData(first_offset=offset, aborted_transactions=() if with_aborted else None)
+        if offset >= end_offset:
+            # Most partitions of a fetch session are idle: no file is read for them.
+            return nothing
+        segments = self._segments
         end = self._end_position(isolation, end_offset, log_end_offset)
         for at in range(max(segments.floor(offset), 0), len(segments)):
             segment = segments[at]
@@ -49,7 +53,7 @@ class OffsetReader:
             if with_aborted:
                 aborted = segments.aborted_transactions(at, offset, place.position + len(data), log_end_offset)
             return FetchedData(records=data, first_offset=place.base_offset, aborted_transactions=aborted)
-        return FetchedData(first_offset=offset, aborted_transactions=() if with_aborted else None)
+        return nothing
 
     def _end_position(self, isolation: FetchIsolation, end_offset: int, log_end_offset: int) -> _EndPosition:
         if end_offset == log_end_offset:

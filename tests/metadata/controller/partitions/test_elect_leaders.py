@@ -4,6 +4,7 @@ import pytest
 from controllers import Broker, brokers, make_controller, run
 
 from falkirk.metadata.controller.partitions import elect_leaders
+from falkirk.metadata.image import slices
 from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ElectLeadersRequest, PartitionRecord, TopicRecord
@@ -94,3 +95,11 @@ def test_more_elections_than_one_batch_holds_are_refused_as_a_whole(controller, 
     assert not result.records
     assert result.response.error_code == ErrorCode.POLICY_VIOLATION
     assert not exhaust(controller.replication.elect_leaders(ElectLeadersRequest(UNCLEAN, None), 2)).is_atomic
+
+
+def test_the_partitions_without_the_right_leader_are_found_in_slices(controller, monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 1)
+    monkeypatch.setattr(elect_leaders, "is_too_large", lambda _records: True)
+    request = ElectLeadersRequest(PREFERRED, None)
+    # Five are found; of the first topic's three a leader is decided on, then it is too much.
+    assert sum(1 for _ in controller.replication.elect_leaders(request, 2)) == 5 + 3

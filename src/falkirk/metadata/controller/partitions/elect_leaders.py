@@ -50,7 +50,7 @@ class LeaderElection:
             message = f"Unknown election type {self._request.election_type}"
             return self._refused(ApiError(ErrorCode.INVALID_REQUEST, message))
         results, budget = [], SliceBudget()
-        for name, partitions in self._named(election):
+        for name, partitions in (yield from self._named(election, budget)):
             elected = []
             for partition in partitions:
                 elected.append(self._result(name, partition, election))
@@ -62,7 +62,7 @@ class LeaderElection:
         response = ElectLeadersResponse(replica_election_results=results)
         return ControllerResult(tuple(self._records), response, is_atomic=False)
 
-    def _named(self, election: Election) -> list[tuple[str, tuple[int, ...]]]:
+    def _named(self, election: Election, budget: SliceBudget) -> Slices[list[tuple[str, tuple[int, ...]]]]:
         """Return the partitions asked for by topic; of all, those that have not the leader they should."""
         if self._request.topic_partitions is not None:
             return [(topic.topic, tuple(topic.partitions)) for topic in self._request.topic_partitions]
@@ -70,6 +70,8 @@ class LeaderElection:
         by_topic: dict[str, list[int]] = {}
         for key in index.imbalanced() if election is Election.PREFERRED else index.without_leader():
             by_topic.setdefault(self._state.image.topics.names[key.topic_id], []).append(key.partition_id)
+            if budget.spend(1):
+                yield
         return [(name, tuple(partitions)) for name, partitions in sorted(by_topic.items())]
 
     def _result(self, name: str, partition_id: int, election: Election) -> PartitionResult:

@@ -13,7 +13,7 @@ from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
 from falkirk.storage.log.read import FetchIsolation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.storage.log.unified_log import UnifiedLog
@@ -36,19 +36,20 @@ class ShardLoader(Protocol):
         """Apply a batch; return what ends the load. Raises RemoteProtocolError if its records do not parse."""
         ...
 
-    def finish(self) -> LoadFailure | None:
-        """Return what ends the load after the last batch."""
+    def finish(self) -> Generator[None, None, LoadFailure | None]:
+        """Return what ends the load after the last batch, in slices."""
         ...
 
 
 class ShardLoad:
-    """`next_offset`, `bytes_read`: the progress. `is_done`: the end of the log is reached."""
+    """`next_offset`, `bytes_read`: the progress. `is_done`: all of the log is loaded, and the loader has finished."""
 
     def __init__(self, loader: ShardLoader) -> None:
         self.next_offset = 0
         self.bytes_read = 0
         self.is_done = False
         self._loader = loader
+        self._finishing: Generator[None, None, LoadFailure | None] | None = None
 
     @property
     def record_count(self) -> int:
@@ -61,7 +62,12 @@ class ShardLoad:
         return self._loader.unknown_types
 
     def read_piece(self, log: UnifiedLog, bytes_max: int) -> LoadFailure | None:
-        """Load at least one batch; return what cannot be loaded, or None. Raises OSError if the disk fails."""
+        """Load at least one batch; return what cannot be loaded, or None. Raises OSError if the disk fails.
+
+        Behind the last batch: a slice of the loader's own end.
+        """
+        if self._finishing is not None:
+            return self._finish(self._finishing)
         self.next_offset = max(self.next_offset, log.log_start_offset)
         before = self.next_offset
         if before < log.log_end_offset:
@@ -71,8 +77,17 @@ class ShardLoad:
                 return failure
         # Only offsets that compaction removed may be left.
         if self.next_offset >= log.log_end_offset or self.next_offset == before:
+            self._finishing = self._loader.finish()
+            return self._finish(self._finishing)
+        return None
+
+    def _finish(self, slices: Generator[None, None, LoadFailure | None]) -> LoadFailure | None:
+        try:
+            next(slices)
+        except StopIteration as end:
             self.is_done = True
-            return self._loader.finish()
+            failure: LoadFailure | None = end.value
+            return failure
         return None
 
     def _load_records(self, records: memoryview) -> LoadFailure | None:

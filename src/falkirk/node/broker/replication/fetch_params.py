@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from falkirk.node.broker.replication.quiet_partition import QuietPartition
     from falkirk.storage.log.read import FetchIsolation
     from falkirk.storage.transaction_index import AbortedTransaction
 
@@ -52,6 +53,8 @@ class FetchPartition:
     log_start_offset: int = NO_OFFSET
     high_watermark: int | None = None
     """The follower's (v18, KIP-1166); None: not sent."""
+    quiet: QuietPartition | None = None
+    """The partition when the last response to this had nothing of it; while that holds nothing is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +77,5 @@ class PartitionFetched:
     aborted_transactions: tuple[AbortedTransaction, ...] | None = None
     diverging_epoch: DivergingEpoch | None = None
     preferred_read_replica: int = -1
+    quiet: QuietPartition | None = None
+    """The partition as it was read, if there was nothing; None where more than its log decides."""

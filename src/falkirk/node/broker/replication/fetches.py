@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from falkirk.node.broker.replication.fetch_params import PartitionFetched
@@ -11,10 +12,10 @@ from falkirk.node.broker.replication.partition_requests import PartitionRequests
 from falkirk.node.broker.replication.replica_selector import NO_PREFERENCE, RACK_AWARE, preferred_read_replica
 from falkirk.node.broker.replication.waits import Wait, Waits
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.storage.log.read import OffsetOutOfRangeError
+from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.fetch_params import FetchParams, FetchPartition
@@ -59,7 +60,7 @@ class Fetches(PartitionRequests):
             done(fetched)
             return
         deadline_ms = self._context.now_ms + params.max_wait_ms
-        wait = _FetchWait(self, params, partitions, size=size, deadline_ms=deadline_ms, done=done)
+        wait = _FetchWait(self, params, partitions, fetched, deadline_ms=deadline_ms, done=done)
         # Changes by the follower's own fetch do not complete it.
         self._waits.watch(wait, (key.topic_partition for key, _ in partitions))
 
@@ -89,11 +90,22 @@ class Fetches(PartitionRequests):
         partitions: Sequence[tuple[TopicIdPartition, FetchPartition]],
         *,
         updates_follower: bool,
+        known: Mapping[TopicIdPartition, PartitionFetched] = MappingProxyType({}),
     ) -> list[tuple[TopicIdPartition, PartitionFetched]]:
-        """Read up to the limits; the first partition with records returns a whole batch whatever its size (KIP-74)."""
+        """Read up to the limits; the first partition with records returns a whole batch whatever its size (KIP-74).
+
+        Partitions that stay quiet are left out. `known`: earlier results, which are used again where nothing changed.
+        """
         bytes_left, needs_batch = params.max_bytes, not params.is_limit_hard
+        may_skip = self._may_skip(params)
         fetched = []
         for key, requested in partitions:
+            if may_skip and _stays_quiet(params, key, requested, updates_follower=updates_follower):
+                continue
+            earlier = known.get(key)
+            if earlier is not None and earlier.quiet is not None and earlier.quiet.holds(key.topic_id):
+                fetched.append((key, earlier))
+                continue
             result = self._read_one(
                 params,
                 key,
@@ -108,6 +120,15 @@ class Fetches(PartitionRequests):
                 bytes_left = max(0, bytes_left - size)
             fetched.append((key, result))
         return fetched
+
+    def _may_skip(self, params: FetchParams) -> bool:
+        """Return whether results depend on nothing but partitions and their followers."""
+        if params.isolation is FetchIsolation.TXN_COMMITTED:
+            return False
+        if not params.is_from_follower:
+            return self._context.settings.replica_selector_class not in RACK_AWARE
+        broker = self._context.alive(params.replica_id)
+        return broker is not None and broker.broker_epoch == params.replica_epoch
 
     def _read_one(
         self,
@@ -201,15 +222,15 @@ _NOTHING = _Progress()
 
 
 class _FetchWait(Wait):
-    __slots__ = ("_done", "_fetches", "_params", "_partitions", "_size", "_sizes")
+    __slots__ = ("_done", "_fetches", "_known", "_params", "_partitions", "_size", "_sizes")
 
     def __init__(
         self,
         fetches: Fetches,
         params: FetchParams,
         partitions: Sequence[tuple[TopicIdPartition, FetchPartition]],
+        fetched: Fetched,
         *,
-        size: int,
         deadline_ms: int,
         done: Callable[[Fetched], None],
     ) -> None:
@@ -218,14 +239,19 @@ class _FetchWait(Wait):
         self._params = params
         self._partitions = partitions
         self._done = done
-        # Readable bytes, and sizes of the logs, when the wait began.
-        self._size = size
+        # Results without records, readable bytes, and sizes of the logs, when the wait began.
+        self._known = {key: result for key, result in fetched if result.quiet is not None}
+        self._size = sum(len(result.records) for _, result in fetched)
         self._sizes = [fetches.size_of(key) for key, _ in partitions] if params.min_bytes > 1 else []
 
     def try_complete(self) -> bool:
         params, fetches = self._params, self._fetches
         has_records = False
         for key, requested in self._partitions:
+            known = self._known.get(key)
+            quiet = requested.quiet if known is None else known.quiet
+            if quiet is not None and quiet.holds(key.topic_id):
+                continue
             progress = fetches.progress_of(params, key, requested)
             if progress.ends:
                 self.expire()
@@ -240,7 +266,10 @@ class _FetchWait(Wait):
 
     def expire(self) -> None:
         self.is_done = True
-        self._done(self._fetches.read(self._params, self._partitions, updates_follower=False))
+        self._done(self._read())
+
+    def _read(self) -> Fetched:
+        return self._fetches.read(self._params, self._partitions, updates_follower=False, known=self._known)
 
     def _complete_if_enough(self) -> bool:
         """Read only if `min_bytes` may have arrived: the growth of the logs bounds what there is to read."""
@@ -249,12 +278,26 @@ class _FetchWait(Wait):
         grown = sum(max(0, fetches.size_of(key) - before) for (key, _), before in pairs)
         if self._size + grown < params.min_bytes:
             return False
-        fetched = fetches.read(params, self._partitions, updates_follower=False)
+        fetched = self._read()
         if sum(len(result.records) for _, result in fetched) < params.min_bytes and not _is_immediate(fetched):
             return False
         self.is_done = True
         self._done(fetched)
         return True
+
+
+def _stays_quiet(
+    params: FetchParams, key: TopicIdPartition, requested: FetchPartition, *, updates_follower: bool
+) -> bool:
+    """Return whether a partition that had nothing still has nothing; a follower's state is updated then."""
+    quiet = requested.quiet
+    if quiet is None or not quiet.holds(key.topic_id):
+        return False
+    if not (updates_follower and params.is_from_follower):
+        return True
+    return quiet.partition.in_sync_follower_fetched_again(
+        params.replica_id, requested.fetch_offset, requested.log_start_offset, broker_epoch=params.replica_epoch
+    )
 
 
 def _is_immediate(fetched: Fetched) -> bool:

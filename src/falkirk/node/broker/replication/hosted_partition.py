@@ -206,6 +206,29 @@ class HostedPartition:
             self._progressed(self)
         return ErrorCode.NONE
 
+    def in_sync_follower_fetched_again(
+        self, broker_id: int, fetch_offset: int, log_start_offset: int, *, broker_epoch: int
+    ) -> bool:
+        """Update a follower's state by another fetch at the same offset; False if it is not in sync, or has changed."""
+        replica, log = self.remote_replicas.get(broker_id), self.log
+        if (
+            log is None
+            or replica is None
+            or broker_id not in self.isr.committed
+            or replica.broker_epoch != broker_epoch
+            or replica.log_end_offset != fetch_offset
+            or replica.log_start_offset != log_start_offset
+        ):
+            return False
+        replica.fetched(
+            fetch_offset,
+            log_start_offset,
+            leader_end_offset=log.log_end_offset,
+            now_ms=self._context.now_ms,
+            broker_epoch=broker_epoch,
+        )
+        return True
+
     def shrink(self) -> None:
         """Propose an ISR without replicas that have not been at the log's end for too long.
 

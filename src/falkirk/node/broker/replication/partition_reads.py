@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.node.broker.replication.fetch_params import DivergingEpoch, PartitionFetched
+from falkirk.node.broker.replication.quiet_partition import QuietPartition
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
 
@@ -62,10 +63,13 @@ def read_partition(
         )
         if error is not ErrorCode.NONE:
             return PartitionFetched(error_code=error)
+    is_quiet = diverging is None and not records and requested.fetch_offset >= visible_end(log, params.isolation)
     return PartitionFetched(
         high_watermark=high_watermark,
         last_stable_offset=stable_offset,
         log_start_offset=start_offset,
+        # As it was before this fetch moved anything, if it did: then the next one reads again.
+        quiet=QuietPartition.of(partition) if is_quiet and log.high_watermark == high_watermark else None,
         records=records,
         aborted_transactions=aborted,
         diverging_epoch=diverging,

@@ -33,7 +33,8 @@ class MarkerWriter:
     def write(self, marker: WritableTxnMarker, partition: TopicPartition, done: Callable[[ErrorCode], None]) -> None:
         """End a producer's transaction in a partition; `done` gets the result when the marker is committed."""
         topic = self._replicas.image.topics.topic(partition.topic)
-        if topic is None or topic.partition(partition.partition) is None:
+        found = None if topic is None else topic.partition(partition.partition)
+        if topic is None or found is None or self._replicas.context.config.node_id not in found.replicas:
             done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return
         producer, is_commit = Producer(marker.producer_id, marker.producer_epoch), marker.transaction_result

@@ -1,0 +1,1 @@
+"""`falkirk transactions`: transactions of a cluster, and those that hang."""
