@@ -162,3 +162,11 @@ def test_an_error_names_the_record_and_its_place():
 
     assert (kind.__name__, offset, source) == ("UnreadableRecordError", 3, "x")
     assert text.startswith("metadata record of type 99 at offset 3 of x: unknown metadata record type 99")
+
+
+def test_a_snapshot_is_read_in_slices_of_records_that_may_all_differ():
+    encoded = [
+        encode_metadata_record(TopicRecord(f"t{number}", number.to_bytes(16, "big")), 0) for number in range(1200)
+    ]
+    read = read_image_slices([batch_of(encoded, 0, "s.checkpoint")], HERE)
+    assert sum(1 for _ in read) >= 1200 // 500
