@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from falkirk.lift.errors import HookError
-from falkirk.lift.hooks import START, START_FALKIRK, STOP, HookRunner
+from falkirk.lift.hooks import KEEP_BUNDLE, START, START_FALKIRK, STOP, HookRunner
 from falkirk.lift.lift_file import Hooks
 from falkirk.protocol.endpoint import Endpoint
 
@@ -37,6 +37,15 @@ def test_a_hook_gets_its_node_in_the_environment(tmp_path):
     command = f"echo $LIFT_NODE_ID $LIFT_HOST $LIFT_PORT $LIFT_RELEASE > {tmp_path}/out"
     Noted(tmp_path, Hooks(stop=command)).run(STOP)
     assert (tmp_path / "out").read_text() == "2 kafka-2 9093 3.9\n"
+
+
+def test_the_hook_that_keeps_the_undo_bundle_gets_its_place_and_where_to_copy_it(tmp_path):
+    (tmp_path / "bundle.zip").write_text("undo")
+    into = tmp_path / "kept.zip"
+    runner = Noted(tmp_path, Hooks(keep_bundle="cp $LIFT_BUNDLE $LIFT_INTO")).runner
+    variables = {"LIFT_BUNDLE": str(tmp_path / "bundle.zip"), "LIFT_INTO": str(into)}
+    asyncio.run(runner.run(KEEP_BUNDLE, 2, AT, **variables))
+    assert into.read_text() == "undo"
 
 
 def test_a_hook_that_fails_is_named_with_its_node_and_its_last_line(tmp_path):

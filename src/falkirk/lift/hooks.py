@@ -26,6 +26,7 @@ START: Final = "start"
 START_FALKIRK: Final = "start_falkirk"
 STOP_FALKIRK: Final = "stop_falkirk"
 ROLL: Final = "roll"
+KEEP_BUNDLE: Final = "keep_bundle"
 HOOKS_LOG: Final = "hooks.log"
 _BY_HAND: Final[Mapping[str, str]] = {
     STOP: "stop Kafka's controller {node_id} at {endpoint}",
@@ -61,8 +62,11 @@ class HookRunner:
         by_hand = any(self._command(name) is None for name in names)
         return float("inf") if by_hand else self._limit_s * len(names)
 
-    async def run(self, name: str, node_id: int, endpoint: Endpoint) -> None:
-        """Run a hook to its end, or request a person to do it. Raises HookError if it fails, hangs or is not found."""
+    async def run(self, name: str, node_id: int, endpoint: Endpoint, **variables: str) -> None:
+        """Run a hook to its end, or request a person to do it. Raises HookError if it fails, hangs or is not found.
+
+        `variables`: more of its environment.
+        """
         command = self._command(name)
         if command is None:
             self._request(name, node_id, endpoint)
@@ -73,6 +77,7 @@ class HookRunner:
             "LIFT_HOST": endpoint.host,
             "LIFT_PORT": str(endpoint.port),
             "LIFT_RELEASE": self._release,
+            **variables,
         }
         what = f"hook {name} of node {node_id}"
         self._note("hook-begun", {"hook": name, "node_id": node_id})

@@ -20,7 +20,7 @@ from falkirk.lift.controller_process import ControllerProcess
 from falkirk.lift.engine import Engine
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
 from falkirk.lift.extra_voter import ExtraVoter
-from falkirk.lift.hooks import HOOKS_LOG, HookRunner
+from falkirk.lift.hooks import HOOKS_LOG, KEEP_BUNDLE, HookRunner
 from falkirk.lift.in_place import InPlace
 from falkirk.lift.journal import Entry, Journal, OriginalBroker, Originals, is_over
 from falkirk.lift.lift_file import IN_PLACE, IN_PLACE_OF_ONE
@@ -31,6 +31,7 @@ from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.lift.roll import Roll
 from falkirk.lift.room import check_room, named_if_full
+from falkirk.lift.step import Step
 from falkirk.lift.unchanged import check_unchanged
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.lift_check import check_lift, read_logs
@@ -296,7 +297,8 @@ class Lift:
         way = InPlace(cluster, self._hooks(), Roll(cluster, self._target.release).is_whole)
         controllers = self._connections.controllers
         cluster.revive = way.revive
-        way.lowering = Lowering(self._file, self._target, cluster, leader=way.leader, config=controllers).steps()
+        lowering = Lowering(self._file, self._target, cluster, leader=way.leader, config=controllers)
+        way.lowering = (*lowering.steps(), self._bundle_step(cluster))
         return way
 
     def _hooks(self) -> HookRunner:
@@ -316,6 +318,38 @@ class Lift:
         left = [node.node_id for node in await roll.nodes() if not node.is_on_target]
         if left:
             self._record("to-roll", fields={"nodes": left, "release": self._target.release.word})
+
+    def _bundle_step(self, cluster: LiftedCluster) -> Step:
+        """Return the step that keeps the bundle of falkirk's controller that leads, which goes from its machine."""
+        has_ended = False
+
+        def bundle() -> Path | None:
+            entries = [each for each in self._journal.read() if each.event == "level-lowered"]
+            path = entries[-1].fields.get("undo_bundle") if entries else None
+            return None if path is None else Path(str(path))
+
+        async def is_kept() -> bool:
+            path = bundle()
+            return has_ended or path is None or (self._journal.directory / path.name).exists()
+
+        async def keep() -> None:
+            nonlocal has_ended
+            path = bundle()
+            assert path is not None, "it is not done"
+            if self._file.hooks.keep_bundle is not None:
+                leader_id = (await cluster.view_within()).leader_id
+                [leader] = [voter for voter in cluster.voters if voter.node_id == leader_id]
+                into = str(self._journal.directory / path.name)
+                variables = {"LIFT_BUNDLE": str(path), "LIFT_INTO": into}
+                await self._hooks().run(KEEP_BUNDLE, leader_id, leader.endpoint, **variables)
+            elif path.exists():
+                self._keep_bundle([path])
+            else:
+                self._record("undo-bundle-left", fields={"path": str(path)})
+                has_ended = True
+
+        what = "the undo bundle is kept beside the journal"
+        return Step("keep-bundle", what, is_kept, keep, is_after_lowering=True, hooks_s=self._file.limits.hook_s)
 
     def _keep_bundle(self, bundles: Sequence[Path]) -> None:
         """Copy undo bundles beside the journal: the controller's directory may go after the lift."""

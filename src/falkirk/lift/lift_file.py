@@ -69,6 +69,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Each gets LIFT_NODE_ID, LIFT_HOST, LIFT_PORT and LIFT_RELEASE (of the older binaries), ends when the process has
     ended or was started, and may be repeated. `stop`, `start`: Kafka's controller. `start_falkirk`, `stop_falkirk`:
     `falkirk serve` in its place. `roll`: stops a node, prepares it, and starts it with the older binaries.
+    `keep_bundle`: copies the file LIFT_BUNDLE of that machine to LIFT_INTO here; None: it is the same machine.
     """
 
     stop: str | None = None
@@ -76,6 +77,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     start_falkirk: str | None = None
     stop_falkirk: str | None = None
     roll: str | None = None
+    keep_bundle: str | None = None
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -72,6 +72,7 @@ def test_one_controller_of_falkirk_commits_by_the_snapshot(
         status = lifted.status()
         assert status["level"] == "3.9-IV0"
         assert {node.release for node in lifted.cluster.nodes.values()} == {"3.9.1"}
+        assert list((lifted.file.parent / "lift-state").glob("*.zip")), "the undo bundle is kept"
         [replaced] = [step for step in done_steps(lifted) if step.startswith("replace-")]
         # Kafka's controllers are never restarted for it.
         before_roll = [node_id for hook, node_id in lifted.hooks.done if hook != "roll"]
