@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from falkirk.storage.log.unified_log import UnifiedLog
 
 # Each is an unlink and a sync of the directory.
-_FILES_AT_ONCE: Final = 16
+_FILES_AT_ONCE: Final = 4
 
 
 class FileDeletions:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # A check reads the oldest segment only, unless there is something to delete.
 _CHECKS_AT_ONCE: Final = 32
 # Each takes up to five renames, and as many syncs of the directory.
-_SEGMENTS_AT_ONCE: Final = 4
+_SEGMENTS_AT_ONCE: Final = 1
 # A slow disk writes as much within some 50 ms.
 _SYNC_BYTES: Final = 8 * 1024 * 1024
 
@@ -94,7 +94,9 @@ class LogHousekeeping:
         self._check_some()
         self._flush_some()
         self._write_some()
-        self._deletions.run(now_ms)
+        if self._segments_left:
+            # Not in a step that renamed files: each is a sync of its directory.
+            self._deletions.run(now_ms)
         if self._cleaner is not None:
             self._cleaner.run(now_ms)
 
