@@ -202,7 +202,8 @@ class SessionLink:
         """Unblock traffic; what waited continues if neither side has given up."""
         self.is_cut_off = False
         if self._out is not None and self._stale is None:
-            self.heard_since_ms = self._clock.now_ms
+            # What it is told while it is frozen it reads when it thaws.
+            self.heard_since_ms = max(self._clock.now_ms, self._frozen_until_ms)
 
     def strand(self) -> None:
         """Cut the node's server off from the others: it accepts no writes."""
@@ -251,7 +252,7 @@ class SessionLink:
             return
         self._connections += 1
         self._last_heard_ms = now_ms
-        self.heard_since_ms = now_ms if self._stale is None else None
+        self.heard_since_ms = max(now_ms, self._frozen_until_ms) if self._stale is None else None
         connection = self._connections
         self._out = _Pipe(self._clock, self._is_blocked, partial(self._arrive, connection))
         self._in = _Pipe(self._clock, self._is_blocked, partial(self._hear, connection))
