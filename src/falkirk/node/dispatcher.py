@@ -264,11 +264,8 @@ class Dispatcher:
         self._step.wake()
         try:
             end_offset = active.append(result, self._step.now_ms)
-        except TooManyRecordsError as error:
-            self._refuse_too_many(request, error)
-            return
-        except Exception:  # noqa: BLE001 - as in `handle`
-            self._failed(request, route)
+        except Exception as error:  # noqa: BLE001 - as in `handle`
+            self._decision_failed(request, route, error)
             return
         self._answer_at(request, result.response, end_offset, deadline_ms=result.answer_by_ms)
 
@@ -295,11 +292,8 @@ class Dispatcher:
             except StopIteration as end:
                 self._answer_at(request, *end.value)
                 return
-            except TooManyRecordsError as error:
-                self._refuse_too_many(request, error)
-                return
-            except Exception:  # noqa: BLE001 - as in `handle`
-                self._failed(request, route)
+            except Exception as error:  # noqa: BLE001 - as in `handle`
+                self._decision_failed(request, route, error)
                 return
             yield
             if self._controllership.serving is not active:
@@ -307,7 +301,11 @@ class Dispatcher:
                 self.not_controller(request)
                 return
 
-    def _refuse_too_many(self, request: OpenRequest, error: TooManyRecordsError) -> None:
+    def _decision_failed(self, request: OpenRequest, route: AnyRoute, error: Exception) -> None:
+        """Refuse a decision that is too large, or handle a failure of our own; call it inside an `except` block."""
+        if not isinstance(error, TooManyRecordsError):
+            self._failed(request, route)
+            return
         assert request.message is not None
         version = request.context.api_version
         self._answer(request, error_response(request.message, version, ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.alter_configs_request import AlterConfigsResource as LegacyResource
     from falkirk.protocol.messages.incremental_alter_configs_request import AlterConfigsResource
     from falkirk.protocol.schema import WireMessage
+    from falkirk.versions.configs.definition import Definition
     from falkirk.versions.release import Release
 
 SET: Final = 0
@@ -233,8 +234,8 @@ class BrokerConfigChanges:
                 f"Validation of dynamic config update of Set({_REPORTERS}) failed with class class "
                 "kafka.server.DynamicMetricsReporters"
             )
-        elif definition is not None and definition.type is ConfigType.CLASS and not _is_kafkas(value):
-            reason = str(InvalidValueError(plain, value, f"Class {value} could not be found."))
+        elif definition is not None and (missing := _missing_class(plain, definition, value)) is not None:
+            reason = str(missing)
         if reason is not None:
             raise RefusedChangeError(f"Invalid value {_EXCEPTION}: {reason} for configuration {_DYNAMIC}")
 
@@ -281,9 +282,10 @@ class BrokerConfigChanges:
         # Unknown keys may be a plugin's; keys that are not dynamic may be so for a listener.
         if definition is not None and (plain in THROTTLES or plain in dynamic_configs(self.release)):
             definition.parse(plain, value)
-            # Of SASL classes, Kafka looks for them later.
-            if definition.type is ConfigType.CLASS and not plain.startswith("sasl.") and not _is_kafkas(value):
-                raise InvalidValueError(plain, value, f"Class {value} could not be found.")
+            missing = _missing_class(plain, definition, value)
+            # For SASL's, Kafka looks later (`_check_loaded`).
+            if missing is not None and not plain.startswith("sasl."):
+                raise missing
 
 
 def _repeated(resources: Sequence[LegacyResource | AlterConfigsResource]) -> set[int]:
@@ -313,6 +315,13 @@ def _plain_name(name: str) -> str:
     """Return the key without the prefix of a listener."""
     base = _LISTENER_CONFIG.fullmatch(name)
     return name if base is None else base[1]
+
+
+def _missing_class(name: str, definition: Definition, value: str) -> InvalidValueError | None:
+    """Return the error of a class that is not Kafka's own; None for others, and for configs that name none."""
+    if definition.type is not ConfigType.CLASS or _is_kafkas(value):
+        return None
+    return InvalidValueError(name, value, f"Class {value} could not be found.")
 
 
 def _is_kafkas(name: str) -> bool:

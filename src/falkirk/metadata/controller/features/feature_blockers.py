@@ -177,16 +177,7 @@ def find_blockers(
     the level. So is a voter that is stopped and does not support it (KIP-778 asks for a majority).
     Below 3.7-IV0 controllers do not register, so nothing is known of others.
     """
-    servers = list(_servers(need, image, settings, context))
-    unsupporting = [server for server in servers if not _supports(need, server.supported)]
-    is_everyone = len(unsupporting) == len(servers)
-    left_behind = _left_behind(need, unsupporting, image, settings, context)
-    in_the_way = [server for server in unsupporting if server not in left_behind]
-    found = [*in_the_way, *_unfollowing(need, servers, image, settings, context)]
-    at = image.features.metadata_version
-    if at is not None and at.controller_registration_supported:
-        found += _unregistered(need, unsupporting, image, settings, context)
-    return Blockers(tuple(found), is_everyone, tuple(left_behind))
+    return _Search(need, image, settings, context).blockers()
 
 
 def duration_text(duration_ms: int) -> str:
@@ -202,100 +193,93 @@ def duration_text(duration_ms: int) -> str:
     return " ".join(parts[:2]) or "less than a second"
 
 
-def _servers(
-    need: Need, image: MetadataImage, settings: ControllerSettings, context: FeatureUpdateContext
-) -> Iterator[ServerBlocker]:
-    """Yield every known server with its supported range of a feature."""
-    name = need.feature
-    own = None if name in _NEVER_FINALIZED else settings.supported_features.get(name)
-    unsupported = partial(ServerBlocker, feature=name, level=need.level, kind=BlockerKind.UNSUPPORTED)
-    yield unsupported(
-        node_id=settings.node_id,
-        role=CONTROLLER,
-        supported=own,
-        is_local=True,
-    )
-    for broker_id, broker in sorted(image.cluster.brokers.items()):
-        contact_ms = context.last_contact_ms.get(broker_id)
-        heard_ms = context.active_since_ms if contact_ms is None else contact_ms
-        yield unsupported(
-            node_id=broker_id,
-            role=BROKER,
-            supported=_supported(broker.features, name),
-            is_fenced=broker.fenced,
-            silent_ms=max(context.now_ms - heard_ms, 0) if broker.fenced else None,
-            is_silent_since_activation=contact_ms is None,
-        )
-    for controller_id, controller in sorted(image.cluster.controllers.items()):
-        if controller_id != settings.node_id:
-            supported = _supported(controller.features, name)
-            yield unsupported(node_id=controller_id, role=CONTROLLER, supported=supported)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is needed, and of whom."""
 
+    need: Need
+    image: MetadataImage
+    settings: ControllerSettings
+    context: FeatureUpdateContext
 
-def _unregistered(
-    need: Need,
-    unsupporting: Iterable[ServerBlocker],
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: FeatureUpdateContext,
-) -> list[ServerBlocker]:
-    if not need.is_lowered and _is_majority_capable(unsupporting, image, settings, context):
-        return []
-    unknown = sorted(context.voters - {settings.node_id, *image.cluster.controllers})
-    unregistered = partial(ServerBlocker, feature=need.feature, level=need.level, kind=BlockerKind.UNREGISTERED)
-    return [unregistered(node_id=voter, role=CONTROLLER) for voter in unknown]
+    def blockers(self) -> Blockers:
+        servers = list(self._servers())
+        unsupporting = [server for server in servers if not _supports(self.need, server.supported)]
+        is_everyone = len(unsupporting) == len(servers)
+        is_majority_capable = self._is_majority_capable(unsupporting)
+        left_behind = self._left_behind(unsupporting) if is_majority_capable else []
+        in_the_way = [server for server in unsupporting if server not in left_behind]
+        found = [*in_the_way, *self._unfollowing(servers)]
+        at = self.image.features.metadata_version
+        is_known = at is not None and at.controller_registration_supported
+        if is_known and (self.need.is_lowered or not is_majority_capable):
+            found += self._unregistered()
+        return Blockers(tuple(found), is_everyone, tuple(left_behind))
 
+    def _servers(self) -> Iterator[ServerBlocker]:
+        """Yield every known server with its supported range of the feature."""
+        name, settings, context, cluster = self.need.feature, self.settings, self.context, self.image.cluster
+        own = None if name in _NEVER_FINALIZED else settings.supported_features.get(name)
+        unsupported = partial(ServerBlocker, feature=name, level=self.need.level, kind=BlockerKind.UNSUPPORTED)
+        yield unsupported(node_id=settings.node_id, role=CONTROLLER, supported=own, is_local=True)
+        for broker_id, broker in sorted(cluster.brokers.items()):
+            contact_ms = context.last_contact_ms.get(broker_id)
+            heard_ms = context.active_since_ms if contact_ms is None else contact_ms
+            yield unsupported(
+                node_id=broker_id,
+                role=BROKER,
+                supported=_supported(broker.features, name),
+                is_fenced=broker.fenced,
+                silent_ms=max(context.now_ms - heard_ms, 0) if broker.fenced else None,
+                is_silent_since_activation=contact_ms is None,
+            )
+        for controller_id, controller in sorted(cluster.controllers.items()):
+            if controller_id != settings.node_id:
+                supported = _supported(controller.features, name)
+                yield unsupported(node_id=controller_id, role=CONTROLLER, supported=supported)
 
-def _left_behind(
-    need: Need,
-    unsupporting: Iterable[ServerBlocker],
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: FeatureUpdateContext,
-) -> list[ServerBlocker]:
-    """Return the stopped voters without which a majority is known to support a level that is raised."""
-    if need.is_lowered or not _is_majority_capable(unsupporting, image, settings, context):
-        return []
-    return [server for server in unsupporting if server.role == CONTROLLER and server.node_id in context.silent_voters]
+    def _unregistered(self) -> list[ServerBlocker]:
+        unknown = sorted(self.context.voters - {self.settings.node_id, *self.image.cluster.controllers})
+        need = self.need
+        unregistered = partial(ServerBlocker, feature=need.feature, level=need.level, kind=BlockerKind.UNREGISTERED)
+        return [unregistered(node_id=voter, role=CONTROLLER) for voter in unknown]
 
+    def _left_behind(self, unsupporting: Iterable[ServerBlocker]) -> list[ServerBlocker]:
+        """Return the stopped voters that a level is raised over, given that a majority supports it without them."""
+        silent = self.context.silent_voters
+        if self.need.is_lowered:
+            return []
+        return [server for server in unsupporting if server.role == CONTROLLER and server.node_id in silent]
 
-def _is_majority_capable(
-    unsupporting: Iterable[ServerBlocker],
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: FeatureUpdateContext,
-) -> bool:
-    """Return whether a majority of the voters is known to support a level."""
-    known = context.voters & {settings.node_id, *image.cluster.controllers}
-    incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
-    return 2 * len(known - incapable) > len(context.voters)
+    def _is_majority_capable(self, unsupporting: Iterable[ServerBlocker]) -> bool:
+        """Return whether a majority of the voters is known to support the level."""
+        known = self.context.voters & {self.settings.node_id, *self.image.cluster.controllers}
+        incapable = {blocker.node_id for blocker in unsupporting if blocker.role == CONTROLLER}
+        return 2 * len(known - incapable) > len(self.context.voters)
 
+    def _unfollowing(self, servers: Iterable[ServerBlocker]) -> list[ServerBlocker]:
+        """Return the servers that cannot follow a lowering of metadata.version.
 
-def _unfollowing(
-    need: Need,
-    servers: Iterable[ServerBlocker],
-    image: MetadataImage,
-    settings: ControllerSettings,
-    context: FeatureUpdateContext,
-) -> list[ServerBlocker]:
-    """Return the servers that cannot follow a lowering of metadata.version.
-
-    Servers of Kafka load the forced snapshot if the operator allows it: brokers always, standby controllers as long as
-    the voters that follow can commit, as a majority or by the snapshot, since the others never receive the records.
-    """
-    if not need.lowers_metadata:
-        return []
-    own_support = {settings.node_id: FALKIRK_DOWNGRADE in settings.supported_features}
-    support = {**context.lowering_support, **own_support}
-    voters_commit = can_commit_lowering(context.voters, support)
-    takes_snapshot = voters_commit or can_commit_by_snapshot(context.voters, support)
-    silent = context.voters - support.keys()
-    return [
-        replace(server, kind=BlockerKind.CANNOT_LOWER)
-        for server in servers
-        if not _follows(server, image.cluster, support, has_to_fetch=not voters_commit and server.node_id in silent)
-        and not (need.allows_forced_snapshot and not server.is_local and (server.role == BROKER or takes_snapshot))
-    ]
+        Servers of Kafka load the forced snapshot if the operator allows it: brokers always, standby controllers as
+        long as the voters that follow can commit, as a majority or by the snapshot, since the others never receive
+        the records.
+        """
+        need, context, settings = self.need, self.context, self.settings
+        if not need.lowers_metadata:
+            return []
+        own_support = {settings.node_id: FALKIRK_DOWNGRADE in settings.supported_features}
+        support = {**context.lowering_support, **own_support}
+        voters_commit = can_commit_lowering(context.voters, support)
+        takes_snapshot = voters_commit or can_commit_by_snapshot(context.voters, support)
+        silent = context.voters - support.keys()
+        return [
+            replace(server, kind=BlockerKind.CANNOT_LOWER)
+            for server in servers
+            if not _follows(
+                server, self.image.cluster, support, has_to_fetch=not voters_commit and server.node_id in silent
+            )
+            and not (need.allows_forced_snapshot and not server.is_local and (server.role == BROKER or takes_snapshot))
+        ]
 
 
 def _follows(server: ServerBlocker, cluster: ClusterImage, support: Mapping[int, bool], *, has_to_fetch: bool) -> bool:
