@@ -17,7 +17,6 @@ from falkirk.protocol.codec import encode
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     REQUESTS,
-    CreateTopicsRequest,
     DescribeGroupsRequest,
     MetadataRequest,
     OffsetDeleteRequest,
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 # For each byte sent: bytes at the peak, and calls of functions, built-in ones included, in all steps.
 MEMORY_MAX = 64
-# A broker decodes the controller's response to a request that it has forwarded while it still has the request.
-FORWARDED_TOPICS_MEMORY_MAX = 90
 CALLS_MAX = 24
 # Besides: what one slice of an answer takes, whatever the size of the request.
 SLICE_BYTES_MAX = 256 * 1024
@@ -66,13 +63,8 @@ def test_memory_and_work_for_a_request_are_bounded_by_its_bytes(cluster: NodeNet
                     what = key, max(versions), path, size, is_distinct
                     costs[case] = cost_of_each_byte(cluster, node_id, listener, what)
     assert len(costs) > 250
-    assert {case: memory for case, (memory, _) in costs.items() if memory > memory_max(case)} == {}
+    assert {case: memory for case, (memory, _) in costs.items() if memory > MEMORY_MAX} == {}
     assert {case: calls for case, (_, calls) in costs.items() if calls > CALLS_MAX} == {}
-
-
-def memory_max(case: tuple[object, ...]) -> int:
-    is_forwarded = case[0] is CreateTopicsRequest and case[-1] == BROKER_LISTENER
-    return FORWARDED_TOPICS_MEMORY_MAX if is_forwarded else MEMORY_MAX
 
 
 def cost_of_each_byte(cluster: NodeNetwork, node_id: int, listener: str, what: tuple[Any, ...]) -> tuple[float, float]:
