@@ -2,17 +2,9 @@
 
 import pytest
 from data_plane_asker import TwoBrokersAsker
-from transaction_story import RECORDED, SETTINGS, TransactionStory, unexpected
+from transaction_story import NODE_SETTINGS, RECORDED, TransactionStory, golden, unexpected
 
 from falkirk.versions.release import Release
-
-NODE_SETTINGS = {
-    "authorizer_class_name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super_users": SETTINGS["super.users"],
-    "allow_everyone_if_no_acl_found": True,
-    "broker_session_timeout_ms": int(SETTINGS["broker.session.timeout.ms"]),
-    "properties": SETTINGS,
-}
 
 
 @pytest.mark.slow
@@ -20,7 +12,7 @@ NODE_SETTINGS = {
 def test_our_coordinator_answers_as_a_real_one(name, level):
     asker = TwoBrokersAsker(name, **NODE_SETTINGS)
     ours = TransactionStory(Release.parse(name), asker).play(level)
-    assert unexpected(name, level, ours=ours) == []
+    assert unexpected(name, ours=ours, real=golden(name, level)) == []
     facts = [fact for host in asker.network.hosts.values() for fact in host.facts if fact.level == "error"]
     # At the end of the story brokers have no rights, either.
     assert {fact.event for fact in facts} <= {"raft-fetch-refused"}

@@ -3,12 +3,24 @@
 With `--update-golden` they become tests/data/transactions.
 """
 
+from typing import Any
+
 import pytest
+from data_plane_asker import TwoBrokersAsker
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_node import BROKER, CONTROLLER
 from recorded_story import write_steps
 from socket_asker import SocketAsker
-from transaction_story import RECORDED, SETTINGS, TransactionStory, golden, golden_file
+from transaction_story import (
+    NODE_SETTINGS,
+    OTHERS,
+    RECORDED,
+    SETTINGS,
+    TransactionStory,
+    golden,
+    golden_file,
+    unexpected,
+)
 
 from falkirk.versions.release import Release
 
@@ -35,10 +47,7 @@ class ClusterAsker(SocketAsker):
         self._other.kill()
 
 
-@pytest.mark.parametrize(
-    ("name", "level"), [pytest.param(*each, marks=[] if each == QUICK else [pytest.mark.full]) for each in RECORDED]
-)
-def test_a_real_coordinator_answers_as_it_did(name: str, level: int, clusters: Clusters, update_golden: bool) -> None:
+def responses(clusters: Clusters, name: str, level: int) -> list[dict[str, Any]]:
     cluster = clusters.new(name, {1: (BROKER, CONTROLLER), 2: (BROKER,)}, settings=SETTINGS)
     has_levels = name.startswith("4.")
     cluster.format(arguments=["--feature", "transaction.version=0"] if has_levels else [])
@@ -48,6 +57,22 @@ def test_a_real_coordinator_answers_as_it_did(name: str, level: int, clusters: C
     asker = ClusterAsker(cluster)
     reported = TransactionStory(Release.parse(name), asker).play(level)
     asker.close()
+    return reported
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [pytest.param(*each, marks=[] if each == QUICK else [pytest.mark.full]) for each in RECORDED]
+)
+def test_a_real_coordinator_answers_as_it_did(name: str, level: int, clusters: Clusters, update_golden: bool) -> None:
+    reported = responses(clusters, name, level)
     if update_golden:
         write_steps(golden_file(name, level), reported)
     assert reported == golden(name, level)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "level"), OTHERS)
+def test_a_real_coordinator_answers_as_ours(name: str, level: int, clusters: Clusters) -> None:
+    real = responses(clusters, name, level)
+    ours = TransactionStory(Release.parse(name), TwoBrokersAsker(name, **NODE_SETTINGS)).play(level)
+    assert unexpected(name, ours=ours, real=real) == []
