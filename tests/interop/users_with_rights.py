@@ -74,11 +74,9 @@ _OTHERS = {"SaslHandshake", "SaslAuthenticate", "ApiVersions", "Envelope"}
 # What real controllers answer with UNKNOWN_SERVER_ERROR (compatibility.md).
 _BROKEN_ON_CONTROLLERS = {"DescribeDelegationToken", "DescribeUserScramCredentials"}
 # Who may send these would change the cluster, or be answered by an error of the request.
-# TxnOffsetCommit: there is no transaction coordinator (compatibility.md).
 _NOT_FOR = {
     "ControllerRegistration": _MAY_ACT,
     "FetchSnapshot": _MAY_ACT,
-    "TxnOffsetCommit": {"allowed", "prefixed", ROOT},
 }
 _FACTS = ("error_code", "error_message", "authorized_operations", "name", "topic", "group_id", "principal")
 
