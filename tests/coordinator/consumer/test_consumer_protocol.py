@@ -90,6 +90,16 @@ def test_a_group_is_not_assigned_anew_before_its_interval_is_over():
     assert (second.epoch, world.group.target_epoch) == (2, 2)
 
 
+def test_a_group_that_was_assigned_by_a_clock_ahead_of_this_one_is_assigned_at_once():
+    world = ConsumerWorld(consumer_assignment_interval_ms=1_000)
+    world.join("a", "foo")
+    # The coordinator that takes over has another clock.
+    world.context.now_ms -= 600_000
+    world.reload()
+    world.join("b", "foo")
+    assert world.group.target_epoch == world.group.group_epoch == 2
+
+
 def test_the_interval_is_that_of_the_group_within_the_limits_of_the_broker():
     world = ConsumerWorld(consumer_max_assignment_interval_ms=500)
     world.group_configs = {GROUP: {"consumer.assignment.interval.ms": "10000"}}

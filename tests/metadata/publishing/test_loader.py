@@ -193,6 +193,17 @@ def test_a_snapshot_replaces_the_image_and_publishes_what_differs():
     assert delta.image is before
     assert set(delta.topics.deleted.values()) == {"a"}
     assert [item.name for item in delta.topics.changed.values()] == ["c"]
+    assert delta.configs is None
+
+
+def test_a_snapshot_always_publishes_features_which_may_have_been_others_meanwhile():
+    log = []
+    loader = MetadataLoader([Publisher(log, "p")])
+    loader.load_log([batch(0, topic("a"))])
+    loader.load_snapshot([batch(0, topic("a"))], Provenance(50, 6, 9))
+    _, delta, _ = log[-1]
+    assert delta.features is not None
+    assert not delta.features.metadata_version_changed
 
 
 def test_the_log_goes_on_behind_a_snapshot():

@@ -199,6 +199,21 @@ def test_deleted_records_that_come_back():
     )
 
 
+def test_deleted_records_may_come_back_where_all_that_may_lead_have_started_again():
+    watch = Watch(AckedRecordsSurvive(), "trimmed-0")
+    watch.history.of(KEY).deleted_to = 2
+    logs = Log([A, B, C], log_start_offset=2), Log([A, B, C], log_start_offset=1)
+    watch.watch.published(image([1, 2], offset=2))
+    watch.restart(1, A, B, C, log_start_offset=2)
+    watch.restart(3, A, B, C)
+    violation(lambda: watch.end(*logs))
+    # It has left the ISR meanwhile, so it follows whoever leads.
+    watch.watch.published(image([2], offset=3))
+    violation(lambda: watch.end(*logs))
+    watch.restart(2, A, B, C, log_start_offset=1)
+    watch.end(*logs)
+
+
 def test_an_offset_that_is_acknowledged_twice_or_read_differently():
     history = DataHistory(topics={TOPIC_ID: "kept-0"})
     history.record_acked(KEY, 0, [A[1]])

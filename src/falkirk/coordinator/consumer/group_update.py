@@ -170,8 +170,9 @@ class GroupUpdate:
             self._services.assignment_interval_ms(self.group.group_id),
             self.group.target_timestamp_ms,
         )
-        # A time of 0 stands for none: the group was empty, or of another protocol.
-        is_due = last_ms == 0 or interval_ms == 0 or self._context.now_ms >= last_ms + interval_ms
+        # A time of 0 stands for none: the group was empty, or of another protocol. Differs from Kafka: one to come is
+        # that of another broker's clock, and the group does not wait for it.
+        is_due = last_ms == 0 or not 0 <= self._context.now_ms - last_ms < interval_ms
         return self.group_epoch if is_due else self.target_epoch
 
     def refresh_target(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import msgspec
 
+from falkirk.metadata.image.features import FeaturesDelta
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
@@ -103,6 +104,9 @@ class MetadataLoader:
         delta = None
         if self._publishers:
             delta = yield from MetadataDelta.between_slices(self.image, image)
+            # The same levels may be those of a later epoch: in between they may have been others.
+            if delta.features is None:
+                delta.features = FeaturesDelta(self.image.features)
         self.open_transaction = None
         self.loaded = provenance
         if delta is not None:

@@ -25,8 +25,9 @@ class AckedRecordsSurvive(DataChecker):
     def at_end(self, key: PartitionKey, replicas: Mapping[int, LogView]) -> None:
         """Check all replicas, and that deleted records stay deleted."""
         history = self.logs.history.of(key)
-        # Log starts are checkpointed periodically: the crash of a single replica may restore an older one, as in Kafka.
-        may_come_back = self.is_lossy(key) or len(replicas) == 1
+        # Log starts are checkpointed periodically: where all that may lead crashed, or there is but one replica, an
+        # older one may come back, as in Kafka.
+        may_come_back = self.is_lossy(key) or key in self.logs.history.restarted or len(replicas) == 1
         for broker_id, log in replicas.items():
             self._check(broker_id, log)
             if log.log_start_offset < history.deleted_to and not may_come_back:

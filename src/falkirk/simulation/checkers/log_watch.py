@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from falkirk.simulation.history.data_history import DataHistory
     from falkirk.simulation.views.log_view import BrokerView, LogView
 
+_Suspects = dict[PartitionKey, set[int]]
+
 
 class LogWatch:
     """After a broker starts, its whole logs count as new."""
@@ -25,6 +27,7 @@ class LogWatch:
         self.logs = ClusterLogs(history)
         self._checkers = checkers
         self._fresh: set[tuple[int, PartitionKey]] = set()
+        self._suspicions = ((self.logs.suspects, history.lossy), (self.logs.started, history.restarted))
         for checker in checkers:
             checker.logs = self.logs
 
@@ -35,8 +38,9 @@ class LogWatch:
         if self.logs.image is not None and image.provenance.end_offset <= self.logs.image.provenance.end_offset:
             return
         before, self.logs.image = self.logs.image, image
-        for key in list(self.logs.suspects):
-            self._update_lossy(key)
+        for suspects, found in self._suspicions:
+            for key in list(suspects):
+                self._update(key, suspects, found)
         for topic in image.topics:
             self.logs.history.topics.setdefault(topic.topic_id, topic.name)
             known = None if before is None else before.topics.topic_by_id(topic.topic_id)
@@ -46,6 +50,7 @@ class LogWatch:
     def started(self, broker: BrokerView) -> None:
         """Check all logs of a broker that has just started: the crash may have damaged them."""
         self._fresh -= {place for place in self._fresh if place[0] == broker.node_id}
+        self._suspect(broker.node_id, self.logs.started, self.logs.history.restarted)
 
     def after_step(self, broker: BrokerView) -> None:
         """Call the checkers with what changed."""
@@ -73,14 +78,7 @@ class LogWatch:
 
     def lost_power(self, broker_id: int) -> None:
         """Record that a broker may have lost unsynced data."""
-        if self.logs.image is None:
-            return
-        for topic in self.logs.image.topics:
-            for partition_id, partition in topic.items():
-                if broker_id in _successors(partition):
-                    key = PartitionKey(topic.topic_id, partition_id)
-                    self.logs.suspects.setdefault(key, set()).add(broker_id)
-                    self._update_lossy(key)
+        self._suspect(broker_id, self.logs.suspects, self.logs.history.lossy)
 
     def at_end(self, brokers: Mapping[int, BrokerView]) -> None:
         """Run the final checks on all logs of existing partitions, replica by replica."""
@@ -119,18 +117,29 @@ class LogWatch:
             for checker in self._checkers:
                 checker.leads(broker_id, log)
 
-    def _update_lossy(self, key: PartitionKey) -> None:
-        """Mark a partition as lossy if no successor surely has all records; drop suspects that are no successors."""
+    def _suspect(self, broker_id: int, suspects: _Suspects, found: set[PartitionKey]) -> None:
+        """Suspect a broker wherever it may lead next."""
+        if self.logs.image is None:
+            return
+        for topic in self.logs.image.topics:
+            for partition_id, partition in topic.items():
+                if broker_id in _successors(partition):
+                    key = PartitionKey(topic.topic_id, partition_id)
+                    suspects.setdefault(key, set()).add(broker_id)
+                    self._update(key, suspects, found)
+
+    def _update(self, key: PartitionKey, suspects: _Suspects, found: set[PartitionKey]) -> None:
+        """Add a partition to `found` if all its successors are suspects; drop suspects that are no successors."""
         partition = self.logs.partition(key)
         if partition is None:
-            del self.logs.suspects[key]
+            del suspects[key]
             return
         successors = _successors(partition)
-        self.logs.suspects[key] &= successors
-        if not self.logs.suspects[key]:
-            del self.logs.suspects[key]
-        elif self.logs.suspects[key] == successors:
-            self.logs.history.lossy.add(key)
+        suspects[key] &= successors
+        if not suspects[key]:
+            del suspects[key]
+        elif suspects[key] == successors:
+            found.add(key)
 
 
 def _successors(partition: Partition) -> set[int]:

@@ -31,7 +31,10 @@ class PartitionHistory:
 
 @dataclass(slots=True)
 class DataHistory:
-    """The history of all partitions. `lossy`: partitions of which Kafka, too, might have lost records.
+    """The history of all partitions.
+
+    `lossy`: partitions of which Kafka, too, might have lost records. `restarted`: those of which all replicas that may
+    lead have started again without having left the ISR.
 
     `idempotent`: names of producers that never write a record twice or out of order.
     """
@@ -39,6 +42,7 @@ class DataHistory:
     partitions: dict[PartitionKey, PartitionHistory] = field(default_factory=dict)
     topics: dict[bytes, str] = field(default_factory=dict)
     lossy: set[PartitionKey] = field(default_factory=set)
+    restarted: set[PartitionKey] = field(default_factory=set)
     idempotent: set[str] = field(default_factory=set)
     produced: int = 0
     acked: int = 0

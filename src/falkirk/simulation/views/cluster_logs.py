@@ -24,7 +24,8 @@ class Seen:
 class ClusterLogs:
     """`image`: the newest that any node has published. `seen`: logs by broker, including brokers that are down.
 
-    `suspects`: by partition, brokers that lost power while in the ISR or ELR, and have not left it since.
+    `suspects`: by partition, brokers that lost power while in the ISR or ELR, and have not left it since. `started`:
+    the same of brokers that have started again.
     """
 
     def __init__(self, history: DataHistory) -> None:
@@ -32,6 +33,7 @@ class ClusterLogs:
         self.image: MetadataImage | None = None
         self.seen: dict[tuple[int, PartitionKey], Seen] = {}
         self.suspects: dict[PartitionKey, set[int]] = {}
+        self.started: dict[PartitionKey, set[int]] = {}
 
     def partition(self, key: PartitionKey) -> Partition | None:
         """Return the newest state of a partition; None if the partition does not exist (any more)."""

@@ -26,7 +26,6 @@ from falkirk.protocol.messages import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    SyncGroupResponse,
 )
 from falkirk.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
 from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
@@ -74,7 +73,8 @@ _COMMIT_INTERVAL_MS: Final = 200
 _SHARE_OF_FETCHES: Final = 0.2
 _POLL_INTERVAL_MS: Final = 300
 _SHARE_OF_FAREWELLS: Final = 0.8
-_SIGNS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+# A SyncGroup is none in a stable group, as in Kafka.
+_SIGNS_OF_LIFE: Final = (ConsumerGroupHeartbeatResponse, HeartbeatResponse, JoinGroupResponse)
 _MAY_END_IT: Final = frozenset(
     {
         ErrorCode.UNSUPPORTED_VERSION,
