@@ -20,6 +20,7 @@ from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import DescribeTransactionsRequest, DescribeTransactionsResponse
 from falkirk.protocol.messages.describe_transactions_response import TransactionState
 
@@ -39,21 +40,28 @@ def handle(view: BrokerView, context: RequestContext, request: DescribeTransacti
 
 
 def _describe(view: BrokerView, context: RequestContext, transactional_ids: Sequence[str], answer: Answer) -> None:
-    def finish(states: Sequence[TransactionState]) -> None:
-        answer(DescribeTransactionsResponse(transaction_states=[_visible(view, context, state) for state in states]))
+    # Ids without a state are errors, which need no object each.
+    def finish(found: Sequence[TransactionState | ErrorCode]) -> None:
+        def state_at(place: int) -> TransactionState:
+            state = found[place]
+            if isinstance(state, ErrorCode):
+                return TransactionState(state, transactional_ids[place])
+            return _visible(view, context, state)
 
-    gathered = Gathered(len(transactional_ids), finish)
+        answer(DescribeTransactionsResponse(transaction_states=mapped_array(state_at, range(len(found)))))
+
+    gathered: Gathered[TransactionState | ErrorCode] = Gathered(len(transactional_ids), finish)
 
     def schedule(start: int, end: int) -> None:
         for place, transactional_id in enumerate(transactional_ids[start:end], start):
             error = _refusal(view, context, transactional_id)
             if error is not NO_ERROR:
-                gathered.put(place, TransactionState(error, transactional_id))
+                gathered.put(place, error)
             else:
                 view.broker.transactions.schedule(
                     transactional_id,
                     partial(_operate, transactional_id),
-                    partial(_done, gathered, place, transactional_id),
+                    partial(_done, gathered, place),
                 )
 
     schedule_in_slices(view.broker.transactions, len(transactional_ids), schedule)
@@ -69,15 +77,13 @@ def _operate(transactional_id: str, shard: TransactionCoordinatorShard, token: T
     return shard.describe_transactions([transactional_id], token)
 
 
-def _done(
-    gathered: Gathered[TransactionState], place: int, transactional_id: str, result: WireStruct | ErrorCode
-) -> None:
+def _done(gathered: Gathered[TransactionState | ErrorCode], place: int, result: WireStruct | ErrorCode) -> None:
     if isinstance(result, ErrorCode):
-        gathered.put(place, TransactionState(operation_error(result), transactional_id))
+        gathered.put(place, operation_error(result))
         return
     assert isinstance(result, DescribeTransactionsResponse), "as the shard answers"
     (state,) = result.transaction_states
-    gathered.put(place, state)
+    gathered.put(place, ErrorCode(state.error_code) if state.error_code else state)
 
 
 def _visible(view: BrokerView, context: RequestContext, state: TransactionState) -> TransactionState:
