@@ -191,6 +191,10 @@ class RaftReplica:
         """
         self._voter_changes.raise_kraft_version(now_ms)
 
+    def voters_raised(self) -> tuple[int, VotersRecord]:
+        """Return the kraft.version and the voters that `raise_kraft_version` would append, one record each."""
+        return self._context.config.kraft_version_max, self._voter_changes.known_voters.record()
+
     def offer_snapshot(self, snapshot: OffsetAndEpoch) -> None:
         """Offer a snapshot, of what may not be committed yet, to voters that are held back before a lowering.
 

@@ -222,9 +222,14 @@ class VoterChanges:
         assert self.upgrade_refusal() is None
         if history.kraft_version < version:
             assert isinstance(leader, Leader)
-            voters = VoterSet({node.key.node_id: node for node in self._known()})
+            voters = self.known_voters
             self._context.add_fact("info", "kraft-version-raised", kraft_version=version, voters=str(voters))
             self._replication.append_kraft_version(leader, version, voters, now_ms)
+
+    @property
+    def known_voters(self) -> VoterSet:
+        """The voters that `raise_kraft_version` appends."""
+        return VoterSet({node.key.node_id: node for node in self._known()})
 
     def _known(self) -> Iterator[VoterNode]:
         """Yield the voters with all that is known of them: the leader itself, and what the others have reported."""

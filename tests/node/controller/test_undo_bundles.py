@@ -14,6 +14,7 @@ from falkirk.protocol.messages import UpdateFeaturesRequest
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.storage import snapshot_creation
+from falkirk.versions.metadata_version import MetadataVersion
 
 BROKERS = (101, 102)
 CONTROLLERS = (1, 2, 3)
@@ -120,3 +121,39 @@ def test_a_controller_that_was_down_writes_the_bundle_when_it_replays_the_change
     network.start(standby)
     network.run_until(lambda: is_lowered(network, standby))
     assert [path.endswith(".zip") for path in bundles(network, standby)] == [True]
+
+
+def test_kraft_version_that_the_same_update_raises_is_before_the_lowering_and_in_every_bundle():
+    network = NodeNetwork(release="4.3")
+    network.add_controllers(3)
+    network.run_until(lambda: network.active and len(network.active.running.image.cluster.controllers) == 3)
+    network.run_until(lambda: network.active.running.raft.kraft_version_refusal is None)
+    leader, low = network.active.config.node_id, MetadataVersion.parse("3.9-IV0").level
+    both = UpdateFeaturesRequest(
+        timeout_ms=60_000,
+        feature_updates=[
+            FeatureUpdateKey("metadata.version", low, upgrade_type=UpgradeType.UNSAFE_DOWNGRADE),
+            FeatureUpdateKey("kraft.version", 1, upgrade_type=UpgradeType.UPGRADE),
+        ],
+    )
+    client = network.client(leader)
+
+    # At a level without dynamic voters nothing of it is done.
+    both.feature_updates[0].max_version_level = LOW
+    refused = client.ask(both, 2)
+    assert "kraft.version 1" in refused.error_message
+    assert network.active.running.raft.kraft_version == 0
+
+    both.feature_updates[0].max_version_level = low
+    answer = client.ask(both, 2)
+    assert answer.error_code == ErrorCode.NONE
+    path = decode_details(answer.unknown_tagged_fields).undo_bundle
+    network.run_until(lambda: all(bundles(network, node_id) == [path] for node_id in CONTROLLERS))
+
+    read = {network.hosts[node_id].disk.read(path) for node_id in CONTROLLERS}
+    (bundle,) = map(parse_bundle, read)
+    raft = network.hosts[leader].running.raft
+    assert (bundle.level_after, bundle.kraft_version_before, bundle.kraft_version_after) == (low, 1, 1)
+    assert bundle.features_before["kraft.version"] == 1
+    assert (1, bundle.voters) == raft.voters_before(bundle.offset)
+    assert raft.voters_before(bundle.offset - 2) == (0, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.features.lowering_work import LoweringWork
 from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from falkirk.node.controller.undo_bundle_file import UndoBundleFile
     from falkirk.node.controller.undo_bundles import UndoBundles
     from falkirk.node.effects import Effect
+
+_RAISING_RECORDS: Final = 2
 
 
 class LoweringUpdate:
@@ -110,13 +112,18 @@ class LoweringUpdate:
                     yield
         if not is_small:
             return False
-        file.append(self._bundles.finish(bundle, image, self._state.next_offset))
+        is_raised = decision.is_kraft_version_raised
+        file.append(self._bundles.finish(bundle, image, self._offset(decision), is_kraft_version_raised=is_raised))
         self._bundles.prepare(file, path)
         self._file = None
         return True
 
     def _path(self, decision: FeatureUpdateDecision) -> str:
-        return self._bundles.path(self._state.image, decision.levels, self._state.next_offset)
+        return self._bundles.path(self._state.image, decision.levels, self._offset(decision))
+
+    def _offset(self, decision: FeatureUpdateDecision) -> int:
+        """Return where the change will begin: kraft.version and the voters, which raft writes, go before it."""
+        return self._state.next_offset + (_RAISING_RECORDS if decision.is_kraft_version_raised else 0)
 
     def _unwritten(self, decision: FeatureUpdateDecision, path: str, error: OSError) -> FeatureUpdateDecision:
         """Refuse the update: without the bundle nothing may be changed."""

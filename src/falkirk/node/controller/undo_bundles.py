@@ -59,9 +59,15 @@ class UndoBundles:
         after = MetadataVersion.of_level(levels.get(METADATA_VERSION, before.level))
         return f"{self._directory}/{self._step.cluster_id}-{offset}-{before}-{after}.zip"
 
-    def finish(self, bundle: LiveBundle, image: MetadataImage, offset: int) -> bytes:
-        """Return the last bytes of a bundle; `image` is the one just before the change, which begins at `offset`."""
-        kraft_version, voters = self._raft.voters_before(offset)
+    def finish(
+        self, bundle: LiveBundle, image: MetadataImage, offset: int, *, is_kraft_version_raised: bool = False
+    ) -> bytes:
+        """Return the last bytes of a bundle; `image` is the one just before the change, which begins at `offset`.
+
+        `is_kraft_version_raised`: that is appended just before it, and is not yet.
+        """
+        raft = self._raft
+        kraft_version, voters = raft.voters_raised() if is_kraft_version_raised else raft.voters_before(offset)
         return bundle.finish(
             image, cluster_id=self._step.cluster_id, kraft_version=kraft_version, voters=voters, offset=offset
         )
