@@ -2,17 +2,22 @@
 
 import asyncio
 
+import msgspec
 from fake_node import FakeNode
 from feature_servers import NEW, feature_answer
 from lift_fakes import HIGH, LOW, FakeBrokers, FakeQuorum, lifted_cluster
 
 from falkirk.client.config import ClientConfig
+from falkirk.client.errors import ClientError
+from falkirk.lift.errors import LiftError
 from falkirk.lift.lift_file import LiftFile, Place
 from falkirk.lift.lowering import Lowering
 from falkirk.logdir.target import parse_target
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, allows_aborts, encode_details
 from falkirk.protocol.messages import DescribeClusterResponse, DescribeQuorumResponse, UpdateFeaturesResponse
 from falkirk.protocol.messages.describe_quorum_response import PartitionData, ReplicaState, TopicData
+from falkirk.protocol.upgrade_type import UpgradeType
 
 FILE = LiftFile(
     bootstrap_servers=["kafka:9092"],
@@ -22,13 +27,18 @@ FILE = LiftFile(
 CONTROLLERS = 2
 
 
-def test_a_leader_that_does_not_decide_yet_is_asked_again():
-    updates = []
+OPEN = "Open transactions have not ended in time: transactional id t has an open transaction"
+
+
+def lower(answers, accepted=()):
+    """Lower the level by a controller that answers UpdateFeatures in this order; return what it was sent."""
+    updates, answers = [], iter(answers)
+    low, high = {"metadata.version": LOW}, {"metadata.version": HIGH, "transaction.version": 2}
 
     def answer(received):
         match received.api_key:
             case 18:
-                return feature_answer(1, {"metadata.version": (LOW, HIGH)}, {"metadata.version": HIGH})
+                return feature_answer(1, {name: (0, level) for name, level in (low | high).items()}, high)
             case 55:
                 partition = PartitionData(leader_id=9001, current_voters=[ReplicaState(9001)])
                 return DescribeQuorumResponse(topics=[TopicData("__cluster_metadata", [partition])])
@@ -37,7 +47,7 @@ def test_a_leader_that_does_not_decide_yet_is_asked_again():
             case 60:
                 return DescribeClusterResponse(error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE)
         updates.append(received.message())
-        return UpdateFeaturesResponse(error_code=ErrorCode.NOT_CONTROLLER if len(updates) == 1 else ErrorCode.NONE)
+        return next(answers)
 
     async def story():
         async with FakeNode(NEW, answer) as node:
@@ -46,8 +56,46 @@ def test_a_leader_that_does_not_decide_yet_is_asked_again():
                 return node.endpoint
 
             cluster = lifted_cluster(FakeQuorum(), FakeBrokers())
-            lowering = Lowering(FILE, parse_target("3.9"), cluster, leader=leader, config=ClientConfig())
+            file = msgspec.structs.replace(FILE, accept_losses=list(accepted))
+            lowering = Lowering(file, parse_target("3.9"), cluster, leader=leader, config=ClientConfig())
             await lowering.steps()[0].act()
 
-    asyncio.run(story())
+    try:
+        asyncio.run(story())
+    except (LiftError, ClientError) as error:
+        return updates, str(error)
+    return updates, None
+
+
+def refused(error_code, message, *kinds):
+    losses = FeatureUpdateDetails(losses=[{"kind": kind} for kind in kinds])
+    details = encode_details(losses) if kinds else ()
+    return UpdateFeaturesResponse(error_code=error_code, error_message=message, unknown_tagged_fields=details)
+
+
+def test_a_leader_that_does_not_decide_yet_is_asked_again():
+    undecided = UpdateFeaturesResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    updates, error = lower([undecided, UpdateFeaturesResponse(), UpdateFeaturesResponse()])
     assert [each.validate_only for each in updates] == [True, True, False]
+    assert error is None
+
+
+def test_open_transactions_may_end_and_are_aborted_then_if_that_is_accepted():
+    lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would cut off what is in use", "open_transaction")
+    late = refused(ErrorCode.REQUEST_TIMED_OUT, OPEN)
+    updates, error = lower([lossy, late, UpdateFeaturesResponse()], accepted=["open_transaction"])
+    _, waiting, aborting = updates
+    assert error is None
+    assert [allows_aborts(each.unknown_tagged_fields) for each in updates] == [False, False, True]
+    assert waiting.timeout_ms < aborting.timeout_ms
+    assert {each.upgrade_type for each in aborting.feature_updates} == {UpgradeType.UNSAFE_DOWNGRADE}
+
+
+def test_open_transactions_that_do_not_end_are_named_with_what_to_do_and_never_aborted():
+    lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would cut off what is in use", "consumer_group")
+    updates, error = lower([lossy, refused(ErrorCode.REQUEST_TIMED_OUT, OPEN)], accepted=["consumer_group"])
+    assert not any(allows_aborts(each.unknown_tagged_fields) for each in updates)
+    assert error == (
+        f"the level was not lowered: {OPEN}. End them and begin a new lift, or name open_transaction in "
+        "accept_losses: then those that stay open are aborted"
+    )

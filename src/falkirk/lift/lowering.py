@@ -5,7 +5,7 @@ Source: KIP-584 (UpdateFeatures), KIP-1155 (lowering metadata.version).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
@@ -14,17 +14,25 @@ from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.step import Step
 from falkirk.operations.feature_changes import update_features
 from falkirk.operations.target_levels import TargetLevels, levels_of_release, with_own_kraft_version
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.feature_update_tags import OPEN_TRANSACTION
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.versions.features import TRANSACTION_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from falkirk.client.config import ClientConfig
-    from falkirk.client.feature_update import UpdateFeaturesResult
+    from falkirk.client.feature_update import FeatureUpdate, UpdateFeaturesResult
     from falkirk.lift.lift_file import LiftFile
     from falkirk.lift.lifted_cluster import LiftedCluster
     from falkirk.logdir.target import Target
+    from falkirk.operations.feature_changes import UpdateOutcome
     from falkirk.protocol.endpoint import Endpoint
+
+_UPDATE_MS: Final = 60_000
+# How long transactions may take to end by themselves before they are aborted; most take less than a second.
+_PATIENCE_MS: Final = 20_000
 
 
 class Lowering:
@@ -68,12 +76,33 @@ class Lowering:
             if outcome.failed:
                 self._check_accepted(outcome.result)
                 updates = wanted.updates(features, UpgradeType.UNSAFE_DOWNGRADE)
-            lowered = await update_features(admin, updates, forced_snapshot=True)
-            lowered.result.all()
+            lowered = await self._update(admin, updates)
         details = lowered.result.details
         losses = [] if details is None else details.losses
         bundle = None if details is None else details.undo_bundle
         self._cluster.note("level-lowered", {"losses": losses, "levels": levels, "undo_bundle": bundle})
+
+    async def _update(self, admin: AsyncAdmin, updates: Mapping[str, FeatureUpdate]) -> UpdateOutcome:
+        """Lower the levels; transactions that are open may end before, or are aborted then if that is accepted.
+
+        Raises LiftError if they do not end, ClientError.
+        """
+        transactions = updates.get(TRANSACTION_VERSION)
+        waits = transactions is not None and transactions.upgrade_type is UpgradeType.UNSAFE_DOWNGRADE
+        is_accepted = not self._file.not_accepted([OPEN_TRANSACTION])
+        limit_ms = _PATIENCE_MS if waits and is_accepted else _UPDATE_MS
+        outcome = await update_features(admin, updates, forced_snapshot=True, timeout_ms=limit_ms)
+        late = _timed_out(outcome) if waits else None
+        if late is not None and not await self._cluster.is_lowered():
+            if not is_accepted:
+                raise LiftError(
+                    f"the level was not lowered: {late}. End them and begin a new lift, or name {OPEN_TRANSACTION} "
+                    "in accept_losses: then those that stay open are aborted"
+                )
+            self._cluster.note("aborts-transactions", {"reason": late})
+            outcome = await update_features(admin, updates, forced_snapshot=True, abort_transactions=True)
+        outcome.result.all()
+        return outcome
 
     async def _is_followed(self) -> bool:
         """Return whether every controller has the lowered log, and every broker reports the level."""
@@ -108,3 +137,9 @@ class Lowering:
                 f"the level was not lowered: it would lose {', '.join(kinds)}, which accept_losses does "
                 f"not name ({len(details.losses)} losses in all; `falkirk lift check` lists them)"
             )
+
+
+def _timed_out(outcome: UpdateOutcome) -> str | None:
+    """Return what the controller says if the time was up; None if it was not."""
+    failures = (failure for failure in outcome.result.values.values() if failure is not None)
+    return next((each.message for each in failures if each.error_code == ErrorCode.REQUEST_TIMED_OUT), None)

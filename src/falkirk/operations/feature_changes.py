@@ -113,11 +113,12 @@ async def update_features(
     is_dry_run: bool = False,
     forced_snapshot: bool = False,
     abort_transactions: bool = False,
+    timeout_ms: int = 60_000,
 ) -> UpdateOutcome:
     """Make the updates, or with `is_dry_run` validate them: by the controller, or by the brokers' supported features.
 
-    `forced_snapshot`, `abort_transactions`: as in AsyncAdmin.update_features. Raises as that, and ClientError if a
-    broker does not answer.
+    `forced_snapshot`, `abort_transactions`, `timeout_ms`: as in AsyncAdmin.update_features. Raises as that, and
+    ClientError if a broker does not answer.
     """
     try:
         result = await admin.update_features(
@@ -125,6 +126,7 @@ async def update_features(
             validate_only=is_dry_run,
             forced_snapshot=forced_snapshot,
             abort_transactions=abort_transactions,
+            timeout_ms=timeout_ms,
         )
     except UnsupportedUpdateError as refused:
         if not is_dry_run or refused.requested != DRY_RUN:

@@ -20,6 +20,8 @@ _ABORT_TRANSACTIONS_TAG: Final = 10_001
 _ALLOWED: Final = b"\x01"
 # The kind of a loss that is a group whose members go and whose offsets stay (KIP-848).
 CONSUMER_GROUP: Final = "consumer_group"
+# The kind of a loss that is a transaction which a lower transaction.version cuts off (KIP-890).
+OPEN_TRANSACTION: Final = "open_transaction"
 
 
 class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.ledger.reported_loss import ReportedLoss
-from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
+from falkirk.protocol.feature_update_tags import CONSUMER_GROUP, OPEN_TRANSACTION
 from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION, TRANSACTION_VERSION
 from falkirk.versions.release import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
@@ -124,7 +124,7 @@ def topics_to_survey(name: str, level: int) -> tuple[str, ...]:
 
 def _transaction_loss(transaction: OpenTransaction) -> ReportedLoss:
     return ReportedLoss(
-        kind="open_transaction",
+        kind=OPEN_TRANSACTION,
         key=f"transactional id {transaction.transactional_id}",
         key_fields={"transactional_id": transaction.transactional_id, "partition": transaction.partition},
         record="TransactionLogValue",
