@@ -61,6 +61,15 @@ def are_made(cluster: ReplicaCluster, topic: str, partitions: int) -> bool:
     )
 
 
+def are_in_sync(cluster: ReplicaCluster, topic: str, partitions: int, *, end_offset: int) -> bool:
+    """Return whether all replicas are in sync, and have as many records."""
+    return all(
+        len(cluster.state(topic, index).isr) == len(cluster.brokers)
+        and all(cluster.log(broker, topic, index).log_end_offset == end_offset for broker in cluster.brokers)
+        for index in range(partitions)
+    )
+
+
 class LongestStep:
     """The syncs of the step that needed the most, since it was made."""
 
@@ -97,7 +106,8 @@ def test_brokers_that_create_many_logs_on_slow_disks_are_not_fenced(sync_ms, par
 
     # The first records of a leader's epoch: followers write that into a file of each partition.
     assert produce_everywhere(cluster, "t", partitions) == {ErrorCode.NONE}
-    cluster.run(5_000)
+    # Which may take longer than the 5 s after which a follower is out of sync: it joins again.
+    cluster.run_until(lambda: are_in_sync(cluster, "t", partitions, end_offset=1), within_ms=300_000)
 
     assert cluster.network.facts("broker-fenced") == []
     assert max(each.syncs for each in longest) <= SYNCS_IN_A_STEP
