@@ -7,7 +7,7 @@ never there.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -43,7 +43,8 @@ class PendingChanges:
         self._node_id = node_id
         # Deltas that are not read to the end, each with the end offset of the image before it.
         self._unread: deque[tuple[Iterator[LocalChange | None], int]] = deque()
-        self._waiting: dict[TopicIdPartition, _Waiting] = {}
+        # Not a dict: its first key is found by going over all that were removed before it.
+        self._waiting: OrderedDict[TopicIdPartition, _Waiting] = OrderedDict()
 
     def __bool__(self) -> bool:
         """Return whether any change is left."""
@@ -86,8 +87,8 @@ class PendingChanges:
         """Return and remove the oldest change; None if there is none."""
         if not self._waiting:
             return None
-        key = next(iter(self._waiting))
-        return LocalChange(key, self._waiting.pop(key).before)
+        key, waiting = self._waiting.popitem(last=False)
+        return LocalChange(key, waiting.before)
 
     def clear(self) -> None:
         """Drop all changes."""
