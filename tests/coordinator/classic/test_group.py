@@ -1,10 +1,13 @@
 """What every group is asked: who may commit, what may be deleted, which offsets expire."""
 
+from unittest.mock import patch
+
 import pytest
 from classic_world import GROUP, ClassicWorld, subscription
 
 from falkirk.coordinator.classic.group import ClassicGroup, group_metadata_tombstone
 from falkirk.coordinator.records.record_type import GroupType
+from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 
 
@@ -177,3 +180,17 @@ def test_of_protocols_with_equally_many_votes_the_first_in_javas_hash_map_wins()
     world.pass_time(6_000)
 
     assert world.group().protocol_name == "range"
+
+
+def test_a_subscription_that_many_members_share_is_read_once():
+    world = ClassicWorld(group_max_size=250)
+    topics = tuple(f"topic-{number}" for number in range(1_000))
+    shared, other = {"range": subscription(*topics)}, {"range": subscription("other")}
+    for number in range(250):
+        world.join(version=3, protocols=other if number == 0 else shared)
+
+    with patch("falkirk.coordinator.classic.group.codec.decode_prefix", wraps=codec.decode_prefix) as decode_prefix:
+        world.pass_time(2 * world.settings.group_initial_rebalance_delay_ms)
+
+    assert world.group().subscribed_topics == {*topics, "other"}
+    assert decode_prefix.call_count == 2

@@ -332,11 +332,11 @@ class ClassicGroup:
 def _subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
     """Return the topics of all subscriptions (an int16 version, then ConsumerProtocolSubscription); None if one is bad.
 
-    Every version begins like version 0, and is read as that.
+    Every version begins like version 0, and is read as that. Members mostly send the same bytes: these are read once.
     """
     topics: set[str] = set()
     try:
-        for subscription in subscriptions:
+        for subscription in set(subscriptions):
             message, _ = codec.decode_prefix(ConsumerProtocolSubscription, 0, subscription, _VERSION_BYTES)
             topics.update(message.topics)
     except RemoteProtocolError:
