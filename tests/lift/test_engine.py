@@ -52,6 +52,7 @@ class Lifted:
         self.quorum = FakeQuorum()
         self.brokers = FakeBrokers()
         self.events: list[tuple[str, str | None]] = []
+        self.ghosts: list[int] = []
         cluster = lifted_cluster(self.quorum, self.brokers)
         cluster.revive = revive
         way = FakeWay(cluster, self.quorum, lower or self.lower)
@@ -77,7 +78,9 @@ class Lifted:
     def done(self) -> list[str | None]:
         return [step for event, step in self.events if event == "done"]
 
-    def _record(self, event, step=None, _fields=None) -> None:
+    def _record(self, event, step=None, fields=None) -> None:
+        if event == "ghost-registered":
+            self.ghosts.append(fields["node_id"])
         self.events.append((event, step))
         self.has_begun_lowering |= (event, step) == ("begun", "lower")
 
@@ -177,3 +180,12 @@ def test_a_step_that_does_not_take_effect_ends_with_its_limit():
     lifted = Lifted(nothing)
     with pytest.raises(LiftError, match="step lower: not done within 0 s"):
         lifted.go()
+
+
+def test_registrations_of_controllers_that_are_gone_are_named_at_the_end():
+    lifted = Lifted()
+    lifted.quorum.registered = frozenset((1, 2, 3, 4, 8, 9))
+    # The leader still lists falkirk's own, 9, which has just ended.
+    lifted.quorum.observers = frozenset((4, 9))
+    lifted.go()
+    assert lifted.ghosts == [8, 9]

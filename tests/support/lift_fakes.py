@@ -17,6 +17,7 @@ from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 HIGH = MetadataVersion.parse("4.3-IV0").level
 LOW = MetadataVersion.parse("3.9-IV0").level
+OWN_ID = 9
 NOWHERE = Endpoint("nowhere", 1)
 LIMITS = Limits(metadata_outage_s=60, step_s=0.5)
 UNREACHABLE = ConnectionFailedError(NOWHERE, "connection refused")
@@ -32,31 +33,42 @@ VOTERS = tuple(
 
 @dataclass
 class FakeQuorum:
-    """Stands for QuorumAccess. `level`: what the leader has committed; `leader_id`: None if nobody leads."""
+    """Stands for QuorumAccess. `level`: what the leader has committed; `leader_id`: None if nobody leads.
+
+    `observers` fetch or did lately; `registered`: controllers.
+    """
 
     level: int = HIGH
     leader_id: int | None = 1
     voters: set[int] = field(default_factory=lambda: {1, 2, 3})
+    observers: frozenset[int] = frozenset()
+    registered: frozenset[int] = frozenset((1, 2, 3))
+
+    async def registered_controllers(self) -> frozenset[int]:
+        return self.registered
 
     async def describe(self) -> QuorumDescription:
         if self.leader_id is None:
             raise NoLeaderError("no controller leads the quorum")
-        states = tuple(
-            ReplicaState(
-                node_id=node_id,
-                directory_id=bytes(16),
-                log_end_offset=100,
-                last_fetch_timestamp=None,
-                last_caught_up_timestamp=None,
+        voters, observers = (
+            tuple(
+                ReplicaState(
+                    node_id=node_id,
+                    directory_id=bytes(16),
+                    log_end_offset=100,
+                    last_fetch_timestamp=None,
+                    last_caught_up_timestamp=None,
+                )
+                for node_id in sorted(node_ids)
             )
-            for node_id in sorted(self.voters)
+            for node_ids in (self.voters, self.observers)
         )
         return QuorumDescription(
             leader_id=self.leader_id,
             leader_epoch=5,
             high_watermark=100,
-            voter_states=states,
-            observer_states=(),
+            voter_states=voters,
+            observer_states=observers,
             voter_listeners={},
         )
 
@@ -170,4 +182,5 @@ def lifted_cluster(
         brokers=brokers,
         limit_s=LIMITS.step_s,
         note=lambda _event, _fields: None,
+        own_id=OWN_ID,
     )

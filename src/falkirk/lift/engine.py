@@ -55,7 +55,10 @@ class Engine:
         self._notice = notice
 
     async def go(self, probe: Probe, further: Sequence[Step] = ()) -> None:
-        """Do all steps of the way, and further ones. Raises LiftError with the state that a failed step has left."""
+        """Do all steps of the way, and further ones, and name registrations of controllers that are gone.
+
+        Raises LiftError with the state that a failed step has left, ClientError once all are done.
+        """
         # A lift that was stopped may have lost its leader, who alone knows where to go on.
         await self._is_lowered()
         for step in (*self._way.steps(), *further):
@@ -67,6 +70,8 @@ class Engine:
                 self._record("failed", step.name, {"reason": str(error)})
                 kind = LossesNotAcceptedError if isinstance(error, LossesNotAcceptedError) else LiftError
                 raise kind(f"step {step.name}: {error}. {await self._settled(step)}") from error
+        for ghost in await self._cluster.ghosts_after():
+            self._record("ghost-registered", fields=ghost.document())
 
     async def abort(self) -> None:
         """Restore the voters of before. Raises LiftError once the level is low, LevelUnknownError."""

@@ -72,7 +72,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One line; `at_ms` since 1970.
 
     `event`: originals, begun, done, failed, aborted, finished, level-lowered, undo-bundle-kept, undo-bundle-left,
-    voters, hook-begun, by-hand, to-roll, aborts-transactions, change-of-voters-unanswered.
+    voters, hook-begun, by-hand, to-roll, aborts-transactions, ghost-registered, change-of-voters-unanswered.
     """
 
     at_ms: int

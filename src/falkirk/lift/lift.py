@@ -272,6 +272,7 @@ class Lift:
             brokers=self._brokers_admin(stack, _REQUEST_MS),
             limit_s=self._file.limits.step_s,
             note=self._note,
+            own_id=None if place is None else place.node_id,
         )
 
     def _beside(self, place: Place, cluster: LiftedCluster) -> ExtraVoter:

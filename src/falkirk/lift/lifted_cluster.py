@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.client.errors import ClientError
 from falkirk.lift.errors import LiftError, NoLeaderError
 from falkirk.lift.quorum_access import lag
+from falkirk.operations.ghosts import find_ghosts
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from falkirk.client.quorum_description import QuorumDescription
     from falkirk.lift.journal import Originals, OriginalVoter
     from falkirk.lift.quorum_access import QuorumAccess
+    from falkirk.operations.ghosts import Ghost
 
 POLL_S: Final = 0.2
 # A replica this close to the high watermark follows: the log of a live cluster is never still.
@@ -34,7 +36,8 @@ _FETCHES_MS: Final = 2000
 class LiftedCluster:
     """Questions about the cluster. `target`: the level to reach; `limit_s`: how long a state is waited for.
 
-    `voters`: those to restore: those of before, with directory ids once they were made dynamic.
+    `voters`: those to restore: those of before, with directory ids once they were made dynamic. `own_id`: that of
+    falkirk's extra voter.
 
     `note` records what happened, with fields. `revive`, set by the way, starts what the quorum may lack for a leader.
     """
@@ -49,6 +52,7 @@ class LiftedCluster:
         brokers: AsyncAdmin,
         limit_s: float,
         note: Callable[[str, Mapping[str, object]], None],
+        own_id: int | None = None,
     ) -> None:
         self.target = target
         self.originals = originals
@@ -57,6 +61,7 @@ class LiftedCluster:
         self.brokers = brokers
         self.note = note
         self._limit_s = limit_s
+        self._own_id = own_id
         self.revive: Callable[[], Awaitable[None]] | None = None
 
     async def view(self) -> QuorumDescription | None:
@@ -113,6 +118,16 @@ class LiftedCluster:
         """Return whether a node reports the target's level, or a lower one."""
         found = versions.finalized_features.get(METADATA_VERSION)
         return found is not None and self._is_low(found.max_version_level)
+
+    async def ghosts_after(self) -> tuple[Ghost, ...]:
+        """Return the controllers that are registered and gone now that falkirk's has ended. Raises LiftError.
+
+        Falkirk's does not register for a lift, but its id may have been another controller's, or one of a falkirk that
+        did. Raises ClientError, too.
+        """
+        ended = () if self._own_id is None else (self._own_id,)
+        view = await self.view_within()
+        return find_ghosts(view, controllers=await self.quorum.registered_controllers(), ended=ended)
 
     async def changed(self, change: Awaitable[None]) -> None:
         """Await a change of the voters. Its answer may be lost with the leader: the next view shows its result."""

@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client import registrations
-from falkirk.client.admin import AsyncAdmin
+from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.client.errors import ClientError
 from falkirk.lift.errors import NoLeaderError
 from falkirk.lift.journal import OriginalVoter, VoterListener
@@ -80,6 +80,12 @@ class QuorumAccess:
         admin, _ = await self._leader()
         found = (await admin.describe_features()).finalized_features.get(METADATA_VERSION)
         return None if found is None else found.max_version_level
+
+    async def registered_controllers(self) -> frozenset[int]:
+        """Return the ids of the controllers that are registered, there or gone. Raises ClientError."""
+        endpoints = list(self._by_endpoint)
+        async with AsyncAdmin(endpoints, self._config, endpoint_type=EndpointType.CONTROLLER) as admin:
+            return frozenset(node.node_id for node in (await admin.describe_cluster()).nodes)
 
     async def versions_at(self, endpoint: Endpoint) -> NodeVersions | None:
         """Return what a controller says of itself; None if it does not answer."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from falkirk.client.quorum_description import QuorumDescription
 
@@ -46,15 +46,19 @@ class Ghost:
 
 
 def find_ghosts(
-    quorum: QuorumDescription, *, fenced_brokers: Collection[int] = (), controllers: Collection[int] = ()
+    quorum: QuorumDescription,
+    *,
+    fenced_brokers: Collection[int] = (),
+    controllers: Collection[int] = (),
+    ended: Collection[int] = (),
 ) -> tuple[Ghost, ...]:
     """Return the fenced brokers and the registered controllers that are neither voters nor observers, by id.
 
-    A leader lists an observer until it has not fetched for five minutes.
+    A leader lists an observer until it has not fetched for five minutes; `ended`: those that are known to be gone.
     """
-    return (*_ghosts(BROKER, quorum, fenced_brokers), *_ghosts(CONTROLLER, quorum, controllers))
-
-
-def _ghosts(role: str, quorum: QuorumDescription, registered: Collection[int]) -> Iterator[Ghost]:
-    for node_id in sorted({*registered} - {*quorum.voters, *quorum.observers}):
-        yield Ghost(role=role, node_id=node_id)
+    present = {*quorum.voters, *quorum.observers} - {*ended}
+    return tuple(
+        Ghost(role=role, node_id=node_id)
+        for role, registered in ((BROKER, fenced_brokers), (CONTROLLER, controllers))
+        for node_id in sorted({*registered} - present)
+    )
