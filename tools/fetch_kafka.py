@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,15 +59,29 @@ def kafka_libs(release: str) -> Path:
     Several processes may call this at once: one fetches, the others wait.
     Raises FetchError if the release is none of RELEASES and ON_DEMAND, Maven or Java is missing, or Maven fails.
     """
+    artifacts = _SERVER_ARTIFACTS if release in _WITHOUT_TOOLS else _SERVER_ARTIFACTS + _TOOL_ARTIFACTS
+    return _fetched(release, "libs", _pom(release, artifacts), "kafka-clients")
+
+
+def streams_libs(release: str) -> Path:
+    """Return the folder of Kafka Streams' jar, which runs on those of `kafka_libs`; errors as there.
+
+    RocksDB, its default store, is not there: at 70 MB it would be half of all that is fetched.
+    """
+    return _fetched(release, "streams", _pom(release, ("kafka-streams",), with_dependencies=False), "kafka-streams")
+
+
+def _fetched(release: str, name: str, pom: ET.Element, wanted: str) -> Path:
+    """Return the folder `name` of the release, fetched by `pom` if it is missing; a jar of `wanted` must be there."""
     if release not in RELEASES + ON_DEMAND:
         raise FetchError(f"Kafka {release} cannot be fetched here, only {', '.join(RELEASES + ON_DEMAND)}")
-    libs = release_dir(release) / "libs"
+    libs = release_dir(release) / name
     if libs.is_dir():
         return libs
     with exclusive(cache_dir() / "kafka" / "fetch.lock"):
         # Another process may have fetched it while this one waited.
         if not libs.is_dir():
-            _fetch(release, libs)
+            _fetch(release, libs, pom, wanted)
     return libs
 
 
@@ -90,7 +104,7 @@ def exclusive(lock: Path) -> Iterator[None]:
         yield
 
 
-def _fetch(release: str, libs: Path) -> None:
+def _fetch(release: str, libs: Path, pom: ET.Element, wanted: str) -> None:
     """Fetch aside, then rename: a release is complete or absent."""
     maven = required_program("mvn", "fetching Kafka")
     required_program("java", "running Maven and Kafka")
@@ -99,10 +113,10 @@ def _fetch(release: str, libs: Path) -> None:
         shutil.rmtree(abandoned)
     aside = Path(tempfile.mkdtemp(prefix=".fetch-", dir=libs.parent))
     try:
-        ET.ElementTree(_pom(release)).write(aside / "pom.xml", encoding="unicode")
+        ET.ElementTree(pom).write(aside / "pom.xml", encoding="unicode")
         _run_maven(maven, release, aside)
-        if not any((aside / "libs").glob("kafka-clients-*.jar")):
-            raise FetchError(f"Maven reported success, but there is no kafka-clients jar of {release}")
+        if not any((aside / "libs").glob(f"{wanted}-*.jar")):
+            raise FetchError(f"Maven reported success, but there is no {wanted} jar of {release}")
         (aside / "libs").rename(libs)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -123,21 +137,22 @@ def _run_maven(maven: str, release: str, aside: Path) -> None:
         raise FetchError(f"Maven could not fetch Kafka {release} (exit status {done.returncode}):\n{tail}")
 
 
-def _pom(release: str) -> ET.Element:
-    """Return a project that depends on the release's artifacts and is never built."""
+def _pom(release: str, artifacts: Sequence[str], *, with_dependencies: bool = True) -> ET.Element:
+    """Return a project that depends on Kafka's `artifacts`, and is never built."""
     project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
     pom_children(
         project, modelVersion="4.0.0", groupId="falkirk", artifactId="kafka-jars", version="1", packaging="pom"
     )
     dependencies = ET.SubElement(project, "dependencies")
-    artifacts = _SERVER_ARTIFACTS if release in _WITHOUT_TOOLS else _SERVER_ARTIFACTS + _TOOL_ARTIFACTS
     for artifact in artifacts:
         dependency = ET.SubElement(dependencies, "dependency")
         pom_children(dependency, groupId="org.apache.kafka", artifactId=artifact, version=release)
         exclusion = ET.SubElement(ET.SubElement(dependency, "exclusions"), "exclusion")
-        pom_children(exclusion, groupId="org.apache.kafka", artifactId=_NOT_PUBLISHED)
-    group, artifact, version = _SLF4J_SIMPLE
-    pom_children(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=artifact, version=version)
+        excluded = ("org.apache.kafka", _NOT_PUBLISHED) if with_dependencies else ("*", "*")
+        pom_children(exclusion, groupId=excluded[0], artifactId=excluded[1])
+    if with_dependencies:
+        group, artifact, version = _SLF4J_SIMPLE
+        pom_children(ET.SubElement(dependencies, "dependency"), groupId=group, artifactId=artifact, version=version)
     return project
 
 

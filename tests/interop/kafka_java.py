@@ -122,8 +122,8 @@ def load_snapshot(checkpoint: Path, release: str, *options: str) -> list[dict[st
     return [json.loads(line) for line in lines.splitlines()]
 
 
-def program_jar(program: str, release: str) -> Path:
-    """The jar of one of our programs, compiled against the jars of `release` unless it already is."""
+def program_jar(program: str, release: str, *, more: Sequence[Path] = ()) -> Path:
+    """The jar of one of our programs, compiled against the jars of `release`, and `more`, unless it already is."""
     sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.glob("*.java")))).hexdigest()[:12]
     jar = release_dir(release) / "programs" / sources / f"{program}.jar"
     if jar.exists():
@@ -132,7 +132,7 @@ def program_jar(program: str, release: str) -> Path:
     with exclusive(release_dir(release) / "programs.lock"):
         if not jar.exists():
             _remove_older(release, keep=sources)
-            _compile(program, libs, jar)
+            _compile(program, [libs / "*", *more], jar)
     return jar
 
 
@@ -189,7 +189,7 @@ def _remove_older(release: str, *, keep: str) -> None:
                 archive.unlink(missing_ok=True)
 
 
-def _compile(program: str, libs: Path, jar: Path) -> None:
+def _compile(program: str, class_path: Sequence[Path], jar: Path) -> None:
     """Compile aside and rename. A jar, because class data sharing does not support folders on the class path."""
     jar.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".compile-", dir=jar.parent))
@@ -202,7 +202,8 @@ def _compile(program: str, libs: Path, jar: Path) -> None:
             "-d",
             str(classes),
         ]
-        command += ["-cp", str(libs / "*"), "-sourcepath", str(SOURCES), str(SOURCES / f"{program}.java")]
+        command += ["-cp", os.pathsep.join(map(str, class_path)), "-sourcepath", str(SOURCES)]
+        command.append(str(SOURCES / f"{program}.java"))
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
         )

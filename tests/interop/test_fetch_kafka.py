@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fetch_kafka import ON_DEMAND, RELEASES, FetchError, kafka_libs
+from fetch_kafka import ON_DEMAND, RELEASES, FetchError, kafka_libs, streams_libs
 
 TOOL = Path(__file__).parents[2] / "tools" / "fetch_kafka.py"
 # Notes each call, keeps the project file, and writes one jar of the release that the project asks for.
@@ -57,6 +57,14 @@ def test_tools_are_asked_for_only_where_they_were_published(cache: Path) -> None
     assert "kafka-shell" in (cache / "pom.xml").read_text()
     kafka_libs("4.4.0")
     assert "kafka-shell" not in (cache / "pom.xml").read_text()
+
+
+def test_the_streams_jar_comes_alone_beside_the_others(cache: Path, tmp_path: Path) -> None:
+    kafka_libs("4.3.1")
+    program(tmp_path / "bin" / "mvn", FAKE_MAVEN.replace("BEHAVIOUR", 'echo jar > "$libs/kafka-streams-0.jar"'))
+    assert streams_libs("4.3.1") == streams_libs("4.3.1") == cache / "kafka" / "4.3.1" / "streams"
+    assert "<artifactId>*</artifactId>" in (cache / "pom.xml").read_text()
+    assert calls(cache) == 2
 
 
 def test_a_failed_fetch_leaves_nothing_and_says_what_maven_said(cache: Path, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""Client libraries consume, transform and produce exactly once, while clients, coordinators and leaders are killed.
+"""Clients and Kafka Streams move records exactly once, while programs, coordinators and leaders are killed.
 
 Real Kafka is the control: what does not hold there cannot be asked of ours.
 """
 
 import os
 import random
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,13 +42,32 @@ RECORDS = 200
     ],
 )
 def test_every_record_is_moved_once(whose: str, release: str, kills: int, clusters: Clusters, tmp_path: Path) -> None:
-    cluster = KINDS[whose].new(release, tmp_path / "cluster", dict.fromkeys((1, 2, 3), COMBINED), settings=SETTINGS)
-    clusters.adopt(cluster)
-    cluster.format()
-    cluster.start()
+    cluster = started(whose, release, clusters, tmp_path)
     seed = random.randrange(1 << 30)
     print(f"{seed=}")  # noqa: T201 - pytest shows it with the failure
     run = TransferRun(cluster, LIBRARIES, tmp_path, seed=seed)
+    play(run, cluster, [run.kill_something] * kills)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("whose", ["falkirk", "kafka"])
+def test_kafka_streams_counts_every_record_once(whose: str, clusters: Clusters, tmp_path: Path) -> None:
+    cluster = started(whose, "4.3.1", clusters, tmp_path)
+    run = TransferRun(cluster, ["streams-4.3.1"], tmp_path, seed=1)
+    play(run, cluster, [partial(run.kill, kind) for kind in ("leader", "client", "coordinator", "client")])
+
+
+def started(whose: str, release: str, clusters: Clusters, folder: Path) -> KafkaCluster:
+    """A running cluster of three."""
+    cluster = KINDS[whose].new(release, folder / "cluster", dict.fromkeys((1, 2, 3), COMBINED), settings=SETTINGS)
+    clusters.adopt(cluster)
+    cluster.format()
+    cluster.start()
+    return cluster
+
+
+def play(run: TransferRun, cluster: KafkaCluster, kills: Sequence[Callable[[], None]]) -> None:
+    """Move records during the kills; at the end, each is there once."""
     admin = LibrdkafkaClient(Access(servers=cluster.bootstrap_servers))
     for name, partitions in topics(run.transfers).items():
         admin.create_topic(name, partitions=partitions, replication_factor=3)
@@ -55,10 +76,10 @@ def test_every_record_is_moved_once(whose: str, release: str, kills: int, cluste
     try:
         run.feed(RECORDS)
         run.run_for(6)
-        for _ in range(kills):
+        for kill in kills:
             await_in_sync(ports, cluster.nodes)
             run.feed(RECORDS)
-            run.kill_something()
+            kill()
             run.run_for(2)
         run.finish()
     finally:

@@ -15,10 +15,12 @@ from socket_asker import SocketAsker
 
 from falkirk.protocol.messages import FindCoordinatorRequest, ListTransactionsRequest, MetadataRequest
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
+from fetch_kafka import streams_libs
 
 PROGRAM = Path(__file__).with_name("transfer_program.py")
 PARTITIONS = 3
 OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+KILLED = ("client", "coordinator", "leader")
 _TRANSACTION = 1
 
 
@@ -31,11 +33,17 @@ class Transfer:
         self.starts = 0
         self._log = folder / f"{self.name}.txt"
         self._process: subprocess.Popen[bytes] | None = None
-        if library.startswith("java-"):
-            release = library.removeprefix("java-")
+        kind, _, release = library.partition("-")
+        if kind in {"java", "streams"}:
             arguments = ["--bootstrap", servers, "--source", source, "--target", self.target, "--name", self.name]
-            jars = [program_jar("Transfer", release)]
-            command = jvm_command(release, "Transfer", arguments, heap_mb=96, log_level="warn", jars=jars)
+            more: list[Path] = []
+            program = "Transfer"
+            if kind == "streams":
+                more = sorted(streams_libs(release).glob("*.jar"))
+                program = "StreamsTransfer"
+                arguments += ["--state", str(folder / f"{self.name}-state")]
+            jars = [program_jar(program, release, more=more), *more]
+            command = jvm_command(release, program, arguments, heap_mb=96, log_level="warn", jars=jars)
         else:
             command = [sys.executable, str(PROGRAM), library, servers, source, self.target, self.name]
         self._command = [*dies_with_parent(), *command]
@@ -88,9 +96,12 @@ class TransferRun:
             time.sleep(0.1)
 
     def kill_something(self) -> None:
+        """Kill something of KILLED."""
+        self.kill(self._random.choice(KILLED))
+
+    def kill(self, kind: str) -> None:
         """Kill a program, the coordinator of one, or a leader; brokers are started again after a while."""
         transfer = self._random.choice(self.transfers)
-        kind = self._random.choice(("client", "coordinator", "leader"))
         self.kills[kind] = self.kills.get(kind, 0) + 1
         if kind == "client":
             transfer.kill()
