@@ -22,6 +22,7 @@ from falkirk.simulation.checkers.idempotence import Idempotence
 from falkirk.simulation.checkers.image_by_offset import ImageByOffset
 from falkirk.simulation.checkers.in_sync_replicas_have_committed import InSyncReplicasHaveCommitted
 from falkirk.simulation.checkers.indexes_fit_the_image import IndexesFitTheImage
+from falkirk.simulation.checkers.last_stable_offset_fits import LastStableOffsetFits
 from falkirk.simulation.checkers.leader_epochs_fit import LeaderEpochsFit
 from falkirk.simulation.checkers.leaders_serve import LeadersServe
 from falkirk.simulation.checkers.log_watch import LogWatch
@@ -47,6 +48,7 @@ from falkirk.simulation.history.data_history import DataHistory
 from falkirk.simulation.history.feature_history import FeatureHistory
 from falkirk.simulation.history.group_history import GroupHistory
 from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.history.transaction_history import Fate, TransactionHistory
 from falkirk.simulation.history.write_history import History
 from falkirk.simulation.machine.wire_watch import WireWatch
 from falkirk.simulation.machine.world import World
@@ -79,6 +81,7 @@ _DEFECTS: Final = frozenset(
         "controller-failed",
         "handler-failed",
         "group-coordinator-broke",
+        "transaction-coordinator-broke",
         "response-cannot-be-written",
         "raft-two-leaders",
         "raft-records-refused",
@@ -173,7 +176,15 @@ class _Run:
         self._history = History()
         self._data_history = DataHistory()
         self._group_history = GroupHistory(self._data_history)
-        self._cluster = Cluster(self._world, self._scenario, self._history, self._data_history, self._group_history)
+        self._transaction_history = TransactionHistory()
+        self._cluster = Cluster(
+            self._world,
+            self._scenario,
+            self._history,
+            self._data_history,
+            self._group_history,
+            transaction_history=self._transaction_history,
+        )
         self._marks = Marks()
         self._levels = LevelWatch()
         self._lowered_logs = LoweredLogsBeginBehind(self._levels)
@@ -212,6 +223,7 @@ class _Run:
                 InSyncReplicasHaveCommitted(),
                 PartitionHighWatermarks(),
                 LeaderEpochsFit(),
+                LastStableOffsetFits(),
                 DataMarks(self._marks),
             ),
         )
@@ -330,6 +342,7 @@ class _Run:
             checker.at_end(replicas)
         self._logs.at_end(cluster.brokers_with_logs)
         self._group_history.check_linearizable()
+        self._transaction_history.check_atomic()
         return None if self._scenario.data is None else self._stop_brokers()
 
     def _unsettled(self) -> str | None:
@@ -448,5 +461,7 @@ class _Run:
             "read": history.read,
             "offsets committed": self._group_history.acked,
             "level of groups": self._group_history.highest_level,
+            "transactions committed": self._transaction_history.count(Fate.COMMITTED),
+            "transactions aborted": self._transaction_history.count(Fate.ABORTED),
             "lossy": sum(history.keeping(key) is not None for key in history.lossy),
         }

@@ -5,25 +5,30 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from falkirk.simulation.plans.transaction_plan import TRANSACTED
 from falkirk.simulation.workload.broker_administrator import BrokerAdministrator
 from falkirk.simulation.workload.broker_client import BrokerClient
 from falkirk.simulation.workload.consumer import Consumer
 from falkirk.simulation.workload.data_administrator import DataAdministrator
 from falkirk.simulation.workload.group_member import GroupMember
 from falkirk.simulation.workload.producer import Producer
+from falkirk.simulation.workload.transaction_reader import TransactionReader
+from falkirk.simulation.workload.transactional_client import TransactionalClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.topic import Topic
-    from falkirk.simulation.history.data_history import DataHistory
+    from falkirk.simulation.history.data_history import DataHistory, PartitionKey
     from falkirk.simulation.history.group_history import GroupHistory
+    from falkirk.simulation.history.transaction_history import TransactionHistory
     from falkirk.simulation.machine.host import Host, Program
     from falkirk.simulation.machine.world import World
     from falkirk.simulation.plans.data_plan import ConsumerPlan, DataPlan, ProducerPlan
     from falkirk.simulation.plans.group_plan import GroupPlan
     from falkirk.simulation.plans.scenario import Scenario
+    from falkirk.simulation.plans.transaction_plan import TransactionPlan
     from falkirk.simulation.views.log_view import BrokerView
 
 
@@ -38,6 +43,7 @@ class DataClients:
         history: DataHistory,
         groups: GroupHistory,
         *,
+        transactions: TransactionHistory,
         log_dirs: Sequence[str],
         epoch_ms: int,
     ) -> None:
@@ -45,6 +51,7 @@ class DataClients:
         self._plan = plan
         self._history = history
         self._groups = groups
+        self._transactions = transactions
         self._controllers = list(scenario.controllers.values())
         self._brokers = scenario.brokers
         self._log_dirs = log_dirs
@@ -59,6 +66,12 @@ class DataClients:
                 for group in plan.groups
                 for at in range(1, group.member_count + 1)
             ),
+            *(
+                self._add(f"{each.transactional_id}-{at}", partial(self._transactional_client, each))
+                for each in plan.transactions
+                for at in range(1, each.client_count + 1)
+            ),
+            *([self._add("transaction-reader", self._transaction_reader)] if plan.transactions else []),
         ]
 
     def end(self) -> None:
@@ -85,6 +98,10 @@ class DataClients:
         for log in logs:
             if log.high_watermark != high_watermarks.get(log.key) or log.high_watermark != log.log_end_offset:
                 return f"{self._history.name(log.key)} is not committed up to its end everywhere"
+        problem = self._unfinished(high_watermarks) or self._unread_transactions(image, high_watermarks)
+        return problem or next((found for group in self._plan.groups if (found := self._unread(group, image))), None)
+
+    def _unfinished(self, high_watermarks: Mapping[PartitionKey, int]) -> str | None:
         for host in self.hosts:
             if isinstance(host.program, Producer) and not host.program.is_done:
                 return f"{host.name} waits for answers"
@@ -92,7 +109,9 @@ class DataClients:
                 behind = host.program.behind(high_watermarks)
                 if behind is not None:
                     return f"{host.name} does not get on: {behind}"
-        return next((problem for group in self._plan.groups if (problem := self._unread(group, image))), None)
+            if isinstance(host.program, TransactionalClient) and not host.program.is_done:
+                return f"{host.name} has not ended its transaction"
+        return None
 
     def _unread(self, plan: GroupPlan, image: MetadataImage) -> str | None:
         """Return why a group is not settled: a partition that no member reads, a level, a member; None if it is."""
@@ -111,6 +130,13 @@ class DataClients:
         late = next((member for member in members if not member.is_settled), None)
         return None if late is None else f"{late.name} is not settled: {late.state}"
 
+    def _unread_transactions(self, image: MetadataImage, high_watermarks: Mapping[PartitionKey, int]) -> str | None:
+        reader = next((host.program for host in self.hosts if isinstance(host.program, TransactionReader)), None)
+        topic = image.topics.topic(TRANSACTED)
+        if reader is None or topic is None:
+            return None
+        return reader.unread(topic.topic_id, high_watermarks) or self._transactions.unfit_offset(reader.offsets)
+
     def _add(self, name: str, make: Callable[[Host], Program]) -> Host:
         return self._world.add_host(name, {}, make, skew_ms=self._epoch_ms)
 
@@ -126,6 +152,14 @@ class DataClients:
 
     def _member(self, plan: GroupPlan, host: Host) -> Program:
         return GroupMember(host.name, self._brokers, self._world.chance(host.name), self._groups, plan=plan)
+
+    def _transactional_client(self, plan: TransactionPlan, host: Host) -> Program:
+        chance = self._world.chance(host.name)
+        return TransactionalClient(host.name, self._brokers, chance, self._transactions, plan=plan)
+
+    def _transaction_reader(self, host: Host) -> Program:
+        chance = self._world.chance(host.name)
+        return TransactionReader(host.name, self._brokers, chance, self._transactions, plans=self._plan.transactions)
 
     def _consumer(self, plan: ConsumerPlan, host: Host) -> Program:
         return Consumer(host.name, self._brokers, self._world.chance(host.name), self._history, plan=plan)

@@ -13,6 +13,7 @@ from falkirk.simulation.cluster.formatted_disk import format_broker_disk, format
 from falkirk.simulation.plans.group_plan import group_properties
 from falkirk.simulation.plans.roll_plan import GHOST_ID
 from falkirk.simulation.plans.scenario import CLUSTER_ID, RELEASES
+from falkirk.simulation.plans.transaction_plan import transaction_properties
 from falkirk.simulation.views.node_logs import NodeLogs
 from falkirk.simulation.workload.administrator import Administrator
 from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.simulation.history.data_history import DataHistory
     from falkirk.simulation.history.group_history import GroupHistory
+    from falkirk.simulation.history.transaction_history import TransactionHistory
     from falkirk.simulation.history.write_history import History
     from falkirk.simulation.machine.host import Host, Program
     from falkirk.simulation.machine.world import World
@@ -78,6 +80,8 @@ class Cluster:
         history: History,
         data_history: DataHistory,
         group_history: GroupHistory,
+        *,
+        transaction_history: TransactionHistory,
     ) -> None:
         self._world = world
         self._scenario = scenario
@@ -110,6 +114,7 @@ class Cluster:
                 scenario.data,
                 data_history,
                 group_history,
+                transactions=transaction_history,
                 log_dirs=self.log_dirs,
                 epoch_ms=_EPOCH_MS,
             )
@@ -401,7 +406,9 @@ class Cluster:
         data = self._scenario.data
         if data is None:
             return {}
-        return {**_PROPERTIES, **(group_properties(len(self._scenario.brokers)) if data.groups else {})}
+        count = len(self._scenario.brokers)
+        groups = group_properties(count) if data.groups or data.transactions else {}
+        return {**_PROPERTIES, **groups, **(transaction_properties(count) if data.transactions else {})}
 
     @property
     def log_dirs(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.plans.data_plan import Keeping
-from falkirk.versions.release import CONSUMER_OFFSETS
+from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 class PartitionKey(NamedTuple):
@@ -82,7 +82,7 @@ class DataHistory:
     def keeping(self, key: PartitionKey) -> Keeping | None:
         """Return what a partition's topic keeps of its records; None if that is unknown."""
         topic = self.topics.get(key.topic_id, "")
-        return Keeping.KEYS if topic == CONSUMER_OFFSETS else Keeping.of(topic)
+        return Keeping.KEYS if topic in {CONSUMER_OFFSETS, TRANSACTION_STATE} else Keeping.of(topic)
 
     def is_produced_to(self, key: PartitionKey) -> bool:
         """Return whether producers write to a partition: records of all others are not from `make_value`."""

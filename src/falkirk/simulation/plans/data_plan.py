@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.chance import Chance
+    from falkirk.simulation.plans.transaction_plan import TransactionPlan
 
 _REPLICAS_MAX: Final = 3
 
@@ -67,7 +68,8 @@ class ConsumerPlan:
 class DataPlan:
     """The data of a run. `log_dir_count`: of each broker. `is_administered`: topics are changed while in use.
 
-    `groups`: the groups that read and commit.
+    `groups`: the groups that read and commit. `transactions`: what writes to the topic TRANSACTED.
+    `transaction_version`: the level with which the cluster begins.
     """
 
     topics: tuple[TopicPlan, ...]
@@ -76,6 +78,8 @@ class DataPlan:
     log_dir_count: int
     is_administered: bool
     groups: tuple[GroupPlan, ...] = ()
+    transactions: tuple[TransactionPlan, ...] = ()
+    transaction_version: int = 0
 
     @classmethod
     def of(cls, chance: Chance, broker_count: int) -> DataPlan:
@@ -117,7 +121,7 @@ class DataPlan:
             f"topics {topics} with {self.topics[0].replication_factor} replicas, producers {producers}, "
             f"{len(self.consumers)} consumers, {self.log_dir_count} log dirs"
             f"{', administered' if self.is_administered else ''}"
-            f"{''.join(f', {group}' for group in self.groups)}"
+            f"{''.join(f', {each}' for each in (*self.groups, *self.transactions))}"
         )
 
 

@@ -9,7 +9,7 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.simulation.plans.data_plan import DataPlan
 from falkirk.simulation.plans.fault_plan import POWER_LOSSES, REPEATED_REQUESTS, WIPED_DISKS, FaultPlan
 from falkirk.simulation.plans.roll_plan import DYNAMIC_RELEASES, ROLLING_RELEASES, RollPlan
-from falkirk.versions.features import GROUP_VERSION
+from falkirk.versions.features import GROUP_VERSION, TRANSACTION_VERSION
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ class Scenario:
         """Return the levels with which the cluster begins, without `metadata.version`."""
         has_groups = self.data is not None and any(group.feature is None for group in self.data.groups)
         is_known = GROUP_VERSION in min(self.releases, key=lambda each: RELEASES.index(each.word)).features
-        return {GROUP_VERSION: 1} if has_groups and is_known else {}
+        levels = {GROUP_VERSION: 1} if has_groups and is_known else {}
+        transaction_version = 0 if self.data is None else self.data.transaction_version
+        return {**levels, TRANSACTION_VERSION: transaction_version} if transaction_version else levels
 
     def with_elr(self, chance: Chance) -> Scenario:
         """Let the operator switch eligible leader replicas on and off, half of the time; see `RollPlan.with_elr`."""

@@ -36,6 +36,11 @@ class LogView(Protocol):
         ...
 
     @property
+    def last_stable_offset(self) -> int:
+        """Where READ_COMMITTED ends."""
+        ...
+
+    @property
     def led_epoch(self) -> int | None:
         """The epoch in which the broker leads the partition; None if it does not."""
         ...

@@ -44,6 +44,11 @@ class NodeLog:
         return self._log.high_watermark
 
     @property
+    def last_stable_offset(self) -> int:
+        """Where READ_COMMITTED ends."""
+        return self._log.last_stable_offset
+
+    @property
     def led_epoch(self) -> int | None:
         """The epoch in which the broker leads; None if it does not."""
         return self._partition.leader_epoch if self._partition.is_leader else None

@@ -63,7 +63,8 @@ class _Link:
 class BrokerClient(ABC):
     """Base class; a subclass implements `act`, which is called in every step, and sends its requests there."""
 
-    def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance) -> None:
+    def __init__(self, name: str, brokers: Mapping[int, Endpoint], chance: Chance, *, is_current: bool = False) -> None:
+        """`is_current`: it speaks the newest versions; else perhaps older ones, as older clients do."""
         self.name = name
         self.chance = chance
         self.brokers = brokers
@@ -71,11 +72,12 @@ class BrokerClient(ABC):
         self.places: dict[tuple[str, int], PartitionPlace] = {}
         # True once only the work needed to finish is left, so that a run can end.
         self.is_over = False
+        # The highest versions that it speaks, by API.
+        self.version_limits: Mapping[int, int] = {}
         self._links: dict[int, _Link] = {}
         self._next_connection_id = 1
         self._effects: list[Effect] = []
-        # Older clients speak older versions.
-        self._versions_behind = chance.choice((0, 0, 0, 1, 3, 8))
+        self._versions_behind = 0 if is_current else chance.choice((0, 0, 0, 1, 3, 8))
         self._refresh_at_ms = 0
         self._is_refreshing = False
 
@@ -195,6 +197,7 @@ class BrokerClient(ABC):
         lowest, highest = ranges.get(key, (0, -1))
         if highest < lowest:
             return None
+        highest = min(highest, self.version_limits.get(key, highest))
         return max(lowest, _LOWEST.get(key, 0), highest - self._versions_behind)
 
     def _receive(self, broker_id: int, link: _Link, data: bytes) -> None:
