@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class _Span:
     """A transaction in a log: the offsets of its first record and of its marker.
 
-    `was_there`: both were when the broker opened the log.
+    `was_there`: both were when the broker opened the log, or cut it off.
     """
 
     producer_id: int
@@ -31,7 +31,7 @@ class _Span:
 class LastStableOffsetFits(DataChecker):
     """What is open it finds in the batches themselves. Only in the topic of transactions, where nothing is deleted.
 
-    A broker that starts from a snapshot of its producers does not know whose markers are not committed, as in Kafka.
+    A broker that reads a snapshot of its producers does not know whose markers are not committed, as in Kafka.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class LastStableOffsetFits(DataChecker):
         spans = self._spans[broker_id, key] = _cut(self._spans.get((broker_id, key), []), cut)
         for batch in log.batches(cut, now.end):
             _follow(spans, batch)
-        if before.end == now.start:
+        if before.end == now.start or now.end < before.end:
             for each in spans:
                 each.was_there = each.marker is not None
         spans[:] = [each for each in spans if each.marker is None or each.marker >= now.high_watermark]
