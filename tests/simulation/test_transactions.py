@@ -1,8 +1,11 @@
 """Transactions while brokers crash and are cut off: whole or not at all, and one owner of each epoch."""
 
+from dataclasses import replace
+
 import pytest
 from transaction_clusters import disturbed, quiet
 
+from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetFeature
 from falkirk.simulation.run import Verdict, simulate
 from falkirk.versions.release import Release
 
@@ -26,3 +29,14 @@ def test_transactions_survive_crashes_and_partitions(word: str, level: int, seed
 
     assert result.verdict is Verdict.PASSED, result.problem
     assert result.counts["transactions committed"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.full
+def test_transactions_go_on_while_transaction_version_is_raised() -> None:
+    steps = (Pause(for_ms=3_000), SetFeature(name="transaction.version", to=2), Pause(for_ms=3_000))
+    scenario = replace(quiet(Release.parse("4.3"), 0), roll=RollPlan(steps=steps))
+    result = simulate(1, keeps_timeline=False, scenario=scenario)
+
+    assert result.verdict is Verdict.PASSED, result.problem
+    assert result.counts["transactions committed"] > 10

@@ -84,9 +84,9 @@ class PlantedBug:
     When the code changes, a seed may find a bug in another way: ` or ` separates the kinds of a patch.
 
     `folder`: which runs find it: `data` with data, `elr` two brokers with eligible leader replicas, `groups` a small
-    cluster with a group, `transactions` one with transactional clients, `commits` one whose brokers are cut off for seconds, `steps` a large cluster whose steps have
-    costs, `rolls` an operator's whole story, `zookeeper` any run of KIP-584's mode, `explorer` the exploration of
-    `scope`, in place of a seed.
+    cluster with a group, `transactions` one with transactional clients, `commits` one whose brokers are cut off for
+    seconds, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `zookeeper` any run of
+    KIP-584's mode, `explorer` the exploration of `scope`, in place of a seed.
     """
 
     path: Path
