@@ -33,9 +33,10 @@ def test_transactions_survive_crashes_and_partitions(word: str, level: int, seed
 
 @pytest.mark.slow
 @pytest.mark.full
-def test_transactions_go_on_while_transaction_version_is_raised() -> None:
-    steps = (Pause(for_ms=3_000), SetFeature(name="transaction.version", to=2), Pause(for_ms=3_000))
-    scenario = replace(quiet(Release.parse("4.3"), 0), roll=RollPlan(steps=steps))
+@pytest.mark.parametrize(("before", "after"), [(0, 2), (2, 0)])
+def test_transactions_go_on_while_transaction_version_is_raised_or_lowered(before: int, after: int) -> None:
+    steps = (Pause(for_ms=3_000), SetFeature(name="transaction.version", to=after), Pause(for_ms=3_000))
+    scenario = replace(quiet(Release.parse("4.3"), before), roll=RollPlan(steps=steps))
     result = simulate(1, keeps_timeline=False, scenario=scenario)
 
     assert result.verdict is Verdict.PASSED, result.problem
