@@ -10,10 +10,8 @@ from falkirk.node.events import ShutdownRequested
 from falkirk.node.node import Node
 from falkirk.simulation.cluster.data_clients import DataClients
 from falkirk.simulation.cluster.formatted_disk import format_broker_disk, format_controller_disk, format_rehearsed_disk
-from falkirk.simulation.plans.group_plan import group_properties
 from falkirk.simulation.plans.roll_plan import GHOST_ID
 from falkirk.simulation.plans.scenario import CLUSTER_ID, RELEASES
-from falkirk.simulation.plans.transaction_plan import transaction_properties
 from falkirk.simulation.views.node_logs import NodeLogs
 from falkirk.simulation.workload.administrator import Administrator
 from falkirk.simulation.workload.feature_administrator import FeatureAdministrator
@@ -404,11 +402,7 @@ class Cluster:
     @property
     def _properties(self) -> Mapping[str, str]:
         data = self._scenario.data
-        if data is None:
-            return {}
-        count = len(self._scenario.brokers)
-        groups = group_properties(count) if data.groups or data.transactions else {}
-        return {**_PROPERTIES, **groups, **(transaction_properties(count) if data.transactions else {})}
+        return {} if data is None else {**_PROPERTIES, **data.coordinator_properties(len(self._scenario.brokers))}
 
     @property
     def log_dirs(self) -> tuple[str, ...]:

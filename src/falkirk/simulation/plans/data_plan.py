@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from falkirk.simulation.plans.group_plan import GroupPlan
+from falkirk.simulation.plans.group_plan import GroupPlan, group_properties
+from falkirk.simulation.plans.transaction_plan import transaction_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,6 +108,11 @@ class DataPlan:
             log_dir_count=chance.choice((1, 1, 2)),
             is_administered=chance.random() < 0.7,
         )
+
+    def coordinator_properties(self, broker_count: int) -> Mapping[str, str]:
+        """Return the configs that the brokers need for groups and transactions."""
+        transactions = transaction_properties(broker_count) if self.transactions else {}
+        return {**(group_properties(broker_count) if self.groups or transactions else {}), **transactions}
 
     def with_groups(self, chance: Chance) -> DataPlan:
         """Add groups that read the first topic, which is never deleted."""

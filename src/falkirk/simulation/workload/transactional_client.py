@@ -176,7 +176,7 @@ class TransactionalClient(SequentialClient):
         self._owner = owner
 
     def _learn_level(self) -> Story[None]:
-        """Look at the finalized level of transaction.version, as the Java client does before each transaction."""
+        """Read the finalized level of transaction.version, as the Java client does before each transaction."""
         broker_id = yield from self.coordinator(TRANSACTION, self._id)
         response = yield broker_id, ApiVersionsRequest("falkirk-simulation", "1")
         if response is not None:
