@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
@@ -23,6 +25,7 @@ from falkirk.simulation.checkers.partition_high_watermarks import PartitionHighW
 from falkirk.simulation.checkers.replicas_match import ReplicasMatch
 from falkirk.simulation.history.data_history import DataHistory, PartitionKey, make_value
 from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.history.linearizability import Operation, is_linearizable
 
 TOPIC_ID = bytes(15) + b"\x07"
 KEY = PartitionKey(TOPIC_ID, 0)
@@ -226,6 +229,54 @@ def test_an_offset_that_is_acknowledged_twice_or_read_differently():
     )
     history.lossy.add(KEY)
     history.record_read(KEY, 0, B[1], "consumer-2")
+
+
+def test_an_append_comes_behind_all_that_was_known_before_it_was_sent():
+    history = DataHistory(topics={TOPIC_ID: "kept-0"})
+    history.record_acked(KEY, 3, [A[1]])
+    assert "p:1: is at offset 1 of kept-0-0, records up to 3 were known before it was sent" in violation(
+        lambda: history.record_acked(KEY, 1, [B[1]], after=history.of(KEY).end_seen)
+    )
+    history.record_acked(KEY, 2, [C[1]])  # sent before anything was known
+    history.record_read(KEY, 7, B[1], "consumer")
+    assert "records up to 7 were known" in violation(
+        lambda: history.record_acked(KEY, 4, [B[1]], after=history.of(KEY).end_seen)
+    )
+    history.lossy.add(KEY)
+    history.record_acked(KEY, 1, [B[1]], after=8)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=5), st.data())
+def test_appends_are_refused_where_no_order_explains_their_offsets(spans, data):
+    offsets = data.draw(st.permutations(range(len(spans))))
+    points = [(2 * min(span) + 1, 2 * max(span) + 2) for span in spans]
+    operations = [Operation(offset, *times) for offset, times in zip(offsets, points, strict=True)]
+    # The log gives out its next offset.
+    explained = is_linearizable(operations, lambda end, offset: end + 1 if offset == end else None, 0)
+
+    history, after, accepted = DataHistory(topics={TOPIC_ID: "kept-0"}), {}, True
+    moments = sorted((time, index) for index, times in enumerate(points) for time in times)
+    for time, index in moments:
+        if time % 2:
+            after[index] = history.of(KEY).end_seen
+            continue
+        try:
+            history.record_acked(KEY, offsets[index], [value(index)], after[index])
+        except InvariantViolatedError:
+            accepted = False
+    assert accepted == explained
+
+
+def test_a_consumer_passes_no_acknowledged_record():
+    history = DataHistory(topics={TOPIC_ID: "kept-0"})
+    history.record_acked(KEY, 1, [A[1], B[1]])
+    history.check_passed(KEY, range(4), {0, 1, 2}, "consumer")
+    history.check_passed(KEY, range(1), set(), "consumer")
+    assert "consumer goes from offset 0 to 4 of kept-0-0 without p:1: at 2" in violation(
+        lambda: history.check_passed(KEY, range(4), {0, 1, 3}, "consumer")
+    )
+    history.lossy.add(KEY)
+    history.check_passed(KEY, range(4), set(), "consumer")
 
 
 @pytest.mark.parametrize("again", [A, B])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.plans.data_plan import Keeping
 from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 
 class PartitionKey(NamedTuple):
@@ -21,12 +24,14 @@ class PartitionKey(NamedTuple):
 class PartitionHistory:
     """Values by offset: `acked` with acks=all, `read` by consumers. Each value is unique to one record.
 
-    `deleted_to`: the offset up to which DeleteRecords has deleted.
+    `deleted_to`: the offset up to which DeleteRecords has deleted. `end_seen`: the offset behind the last record that
+    any client knows of.
     """
 
     acked: dict[int, bytes] = field(default_factory=dict)
     read: dict[int, bytes] = field(default_factory=dict)
     deleted_to: int = 0
+    end_seen: int = 0
 
 
 @dataclass(slots=True)
@@ -53,12 +58,24 @@ class DataHistory:
         """Return the history of a partition, empty at first."""
         return self.partitions.setdefault(key, PartitionHistory())
 
-    def record_acked(self, key: PartitionKey, base_offset: int, values: list[bytes]) -> None:
-        """Record values that were acknowledged with acks=all."""
+    def record_acked(self, key: PartitionKey, base_offset: int, values: list[bytes], after: int = 0) -> None:
+        """Record values that were acknowledged with acks=all. `after`: `end_seen` when they were first sent.
+
+        Offsets are an order of all appends, so appends are linearizable if none comes before what was known when it
+        began.
+        """
         self.acked += len(values)
         if self.keeping(key) is Keeping.NOTHING:
             return
-        acked = self.of(key).acked
+        if base_offset < after and key not in self.lossy:
+            raise InvariantViolatedError(
+                "AppendsAreLinearizable",
+                f"{shown(values[0])} is at offset {base_offset} of {self.name(key)}, "
+                f"records up to {after - 1} were known before it was sent",
+            )
+        history = self.of(key)
+        history.end_seen = max(history.end_seen, base_offset + len(values))
+        acked = history.acked
         for offset, value in enumerate(values, base_offset):
             known = acked.setdefault(offset, value)
             if known != value and key not in self.lossy:
@@ -72,12 +89,27 @@ class DataHistory:
         self.read += 1
         if self.keeping(key) is Keeping.NOTHING:
             return
-        known = self.of(key).read.setdefault(offset, value)
+        history = self.of(key)
+        history.end_seen = max(history.end_seen, offset + 1)
+        known = history.read.setdefault(offset, value)
         if known != value and key not in self.lossy:
             raise InvariantViolatedError(
                 "ReadsNeverChange",
                 f"{reader} reads {shown(value)} at offset {offset} of {self.name(key)}, it was {shown(known)} before",
             )
+
+    def check_passed(self, key: PartitionKey, passed: range, found: Container[int], reader: str) -> None:
+        """Check that a consumer that goes on behind a range of offsets has `found` all that was acknowledged there."""
+        if self.keeping(key) is not Keeping.ALL or key in self.lossy:
+            return
+        acked = self.of(key).acked
+        for offset in passed:
+            if offset in acked and offset not in found:
+                raise InvariantViolatedError(
+                    "ReadsSkipNothing",
+                    f"{reader} goes from offset {passed.start} to {passed.stop} of {self.name(key)} without "
+                    f"{shown(acked[offset])} at {offset}, which was acknowledged",
+                )
 
     def keeping(self, key: PartitionKey) -> Keeping | None:
         """Return what a partition's topic keeps of its records; None if that is unknown."""

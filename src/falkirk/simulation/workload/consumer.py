@@ -263,11 +263,13 @@ class Consumer(BrokerClient):
             return
         offset = position.offset
         assert offset is not None
+        found = set()
         for batch in whole_batches(answer.records or b""):
             for record in batch.records():
                 if record.offset >= offset:
                     assert record.value is not None, "producers write values"
                     self._history.record_read(position.key, record.offset, record.value, self.name)
+                    found.add(record.offset)
             if batch.end_offset > answer.high_watermark:
                 name = self._history.name(position.key)
                 what = f"{shown(batch.records()[0].value)} at offset {batch.base_offset} of {name}"
@@ -276,6 +278,7 @@ class Consumer(BrokerClient):
                     f"{self.name} is shown {what} by broker {broker_id}, high watermark {answer.high_watermark}",
                 )
             offset = max(offset, batch.end_offset)
+        self._history.check_passed(position.key, range(position.offset or 0, offset), found, self.name)
         position.offset = offset
 
     def _out_of_range(self, broker_id: int, position: Position) -> None:

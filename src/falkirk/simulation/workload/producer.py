@@ -57,7 +57,10 @@ _RETRIABLE: Final = frozenset((
 
 @dataclass(slots=True)
 class _Batch:
-    """Produced records without a response yet. `retry_at_ms` is None while a request is in flight."""
+    """Produced records without a response yet. `retry_at_ms` is None while a request is in flight.
+
+    `after`: what clients knew of the partition when the batch was first sent to it.
+    """
 
     values: list[bytes]
     records: list[Record]
@@ -65,6 +68,7 @@ class _Batch:
     epoch: int
     give_up_at_ms: int
     retry_at_ms: int | None = 0
+    after: dict[PartitionKey, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -240,6 +244,7 @@ class Producer(BrokerClient):
         else:
             key = PartitionKey(place.topic_id, lane.partition)
             self._history.topics[key.topic_id] = lane.topic
+            batch.after.setdefault(key, self._history.of(key).end_seen)
             self.ask(place.leader_id, request, partial(self._answered, lane, batch, key))
 
     def _answered(self, lane: _Lane, batch: _Batch, key: PartitionKey, response: WireMessage | None) -> None:
@@ -254,7 +259,7 @@ class Producer(BrokerClient):
         if error is ErrorCode.NONE:
             lane.batches.remove(batch)
             if self._acks == ALL:
-                self._history.record_acked(key, answer.base_offset, batch.values)
+                self._history.record_acked(key, answer.base_offset, batch.values, batch.after[key])
         elif error is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             lane.batches.remove(batch)  # it is written, at an unknown offset
         elif error in _RETRIABLE:
