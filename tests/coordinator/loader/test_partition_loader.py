@@ -1,6 +1,6 @@
 """What a shard loads is what its release loads: the same failures, groups, members and offsets."""
 
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import pytest
 from coordinator_logs import (
@@ -20,6 +20,7 @@ from offsets_world import empty_shard, load
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.loader import partition_loader
 from falkirk.coordinator.loader.partition_loader import PartitionLoader
+from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_value_bytes
 from falkirk.coordinator.prediction.loading import PartitionLoad
 from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
@@ -28,7 +29,7 @@ from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
-from falkirk.protocol.messages import EndTxnMarker
+from falkirk.protocol.messages import EndTxnMarker, OffsetCommitKey, OffsetCommitValue
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
 from falkirk.versions.release import Release
@@ -134,6 +135,55 @@ def test_groups_of_offsets_alone_are_made_some_in_a_slice(monkeypatch):
     made = [len(shard.context.groups) for _ in loader.finish()]
     # Then all of them are looked through: those without offsets go.
     assert made == [3, 6, 9, 10, 10, 10]
+
+
+class CountedGroups(dict):
+    """Groups that count how often one of them is looked at in turn."""
+
+    looked_at = 0
+
+    def __iter__(self):
+        for key in super().__iter__():
+            self.looked_at += 1
+            yield key
+
+    def items(self):
+        for key in self:
+            yield key, self[key]
+
+    def values(self):
+        for key in self:
+            yield self[key]
+
+
+@pytest.mark.parametrize("is_tolerant", [True, False])
+def test_no_slice_of_a_load_s_end_looks_at_many_groups(monkeypatch, is_tolerant):
+    monkeypatch.setattr(partition_loader, "GROUPS_AT_ONCE", 3)
+    shard = empty_shard("4.4", is_tolerant=is_tolerant)
+    loader = PartitionLoader(shard)
+    store, judged = shard.offsets.store, CountedGroups()
+    store.committed = CountedGroups()
+    loader._judge._groups = judged
+    for number in range(10):
+        store.commit(f"g{number}", b"position", b"value", number)
+        loader._judge.hold_offsets(f"g{number}")
+    seen = [store.committed.looked_at + judged.looked_at for _ in loader.finish()]
+    assert max(after - before for before, after in pairwise([0, *seen])) <= 2 * 3
+    assert store.committed.looked_at + judged.looked_at >= 10
+
+
+def test_split_keys_are_freed_one_by_one(monkeypatch):
+    monkeypatch.setattr(partition_loader, "_OFFSET_KEYS_MAX", 4)
+    monkeypatch.setattr(partition_loader, "_KEYS_FREED_AT_ONCE", 2)
+    loader = PartitionLoader(empty_shard("4.4"))
+    held = []
+    for number in range(12):
+        key, value = offset_key_bytes(OffsetCommitKey("g", "t", number)), offset_value_bytes(OffsetCommitValue(1), 3)
+        assert loader.apply(LoggedRecord(number, key, value, -1, False)) is None
+        held.append(len(loader._offset_keys) + len(loader._retired_keys))
+    assert held == [1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4]
+    left = [len(loader._offset_keys) for _ in loader.finish()]
+    assert left == [2]
 
 
 def pending_of(shard):

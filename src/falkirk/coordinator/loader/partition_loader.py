@@ -13,6 +13,7 @@ before the shard gets it. Offset commits, the bulk of the topic, are judged and 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.classic.group import ClassicGroup
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _OFFSET_COMMIT: Final = b"\x00\x01"
 _OFFSET_KEYS_MAX: Final = 1 << 17
+_KEYS_FREED_AT_ONCE: Final = 10_000
 _FOREIGN: Final = (GroupType.SHARE, GroupType.STREAMS)
 _VERSION_WITH_ALL: Final = 4
 
@@ -67,6 +69,7 @@ class PartitionLoader:
         self._commit = shard.offsets.store.commit
         # Keys of offsets, split: most are committed again and again.
         self._offset_keys: dict[bytes, tuple[str, bytes]] = {}
+        self._retired_keys: dict[bytes, tuple[str, bytes]] = {}
 
     def apply_batch(self, batch: RecordBatch) -> LoadFailure | None:
         """Apply all of a batch; batches come in log order. Raises RemoteProtocolError if its records do not parse."""
@@ -124,27 +127,53 @@ class PartitionLoader:
         Groups created by offsets alone that have none left are removed: a cleaned log has no trace of them.
         Differs from Kafka: there they stay until offsets expire for the next time.
         """
-        stops = self._judge.finish()
-        if stops:
-            return LoadFailure(*stops[0])
-        store, groups = self._shard.offsets.store, self._context.groups
-        holding = dict.fromkeys((*store.committed, *store.groups_with_pending()))
-        if self._is_old or self._context.is_tolerant:
-            for number, group_id in enumerate(holding, 1):
-                if group_id not in groups:
-                    groups[group_id] = ClassicGroup(group_id, now_ms=self._context.now_ms)
-                if number % GROUPS_AT_ONCE == 0:
-                    yield
-        for number, (group_id, group) in enumerate(list(groups.items()), 1):
-            if (
-                group.is_empty
-                and group_id not in holding
-                and (self._judge.type_of(group_id) is None or self._judge.is_made_by_offsets(group_id))
-            ):
-                del groups[group_id]
+        yield from self._free_keys()
+        for number, stops in enumerate(self._judge.stops_by_group(), 1):
+            if stops:
+                return LoadFailure(*stops[0])
             if number % GROUPS_AT_ONCE == 0:
                 yield
+        if self._is_old or self._context.is_tolerant:
+            yield from self._make_groups()
+        yield from self._remove_groups()
         return None
+
+    def _free_keys(self) -> Generator[None, None, None]:
+        for keys in (self._offset_keys, self._retired_keys):
+            while keys:
+                for _ in range(min(len(keys), _KEYS_FREED_AT_ONCE)):
+                    keys.popitem()
+                if keys:
+                    yield
+
+    def _make_groups(self) -> Generator[None, None, None]:
+        """Make the groups that have offsets alone."""
+        store, groups = self._shard.offsets.store, self._context.groups
+        for number, group_id in enumerate(chain(store.committed, store.groups_with_pending()), 1):
+            if group_id not in groups:
+                groups[group_id] = ClassicGroup(group_id, now_ms=self._context.now_ms)
+            if number % GROUPS_AT_ONCE == 0:
+                yield
+
+    def _remove_groups(self) -> Generator[None, None, None]:
+        """Remove the groups that offsets made, and that have none left. Nothing else changes groups during a load."""
+        groups, gone = self._context.groups, []
+        for number, (group_id, group) in enumerate(groups.items(), 1):
+            if group.is_empty and not self._holds_offsets(group_id) and self._has_no_record(group_id):
+                gone.append(group_id)
+            if number % GROUPS_AT_ONCE == 0:
+                yield
+        for number, group_id in enumerate(gone, 1):
+            del groups[group_id]
+            if number % GROUPS_AT_ONCE == 0:
+                yield
+
+    def _holds_offsets(self, group_id: str) -> bool:
+        store = self._shard.offsets.store
+        return group_id in store.committed or store.has_open_transactions(group_id)
+
+    def _has_no_record(self, group_id: str) -> bool:
+        return self._judge.type_of(group_id) is None or self._judge.is_made_by_offsets(group_id)
 
     def _split(self, key: bytes) -> tuple[str, bytes] | None:
         """Return group and position of an offset's key; None for other keys, and keys that do not parse."""
@@ -152,7 +181,10 @@ class PartitionLoader:
         if parts is None:
             return None
         if len(self._offset_keys) >= _OFFSET_KEYS_MAX:
-            self._offset_keys.clear()
+            self._retired_keys, self._offset_keys = self._offset_keys, {}
+        if self._retired_keys:
+            # One for each new one: to free all of them would be a long step.
+            self._retired_keys.popitem()
         found = self._offset_keys[key] = str(parts[0], "utf-8", "replace"), parts[1]
         return found
 

@@ -113,7 +113,7 @@ class OffsetStore:
 
     def groups_with_pending(self) -> Collection[str]:
         """Return the groups with pending offsets."""
-        return dict.fromkeys(group_id for groups in self._pending.values() for group_id in groups)
+        return self._open.keys()
 
     def _close(self, group_id: str, producer_id: int) -> None:
         groups = self._pending[producer_id]

@@ -27,7 +27,7 @@ from falkirk.protocol.lax_reader import ReadError, decoded
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from falkirk.coordinator.prediction.readability import DecodedRecord
     from falkirk.coordinator.records.log_entry import LogEntry
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _OFFSET_COMMIT: Final = b"\x00\x01"
 _FOUNDING_PARTS: Final = (Part.GROUP, Part.MEMBER)
 _SIMPLE_GROUP: Final = ClassicGroup()
+_NO_STOPS: Final[list[tuple[int, str]]] = []
 
 
 class LoadedGroup(NamedTuple):
@@ -139,14 +140,14 @@ class PartitionLoad:
 
         To predict the load without them, load again: an older record may come to count.
         """
+        return [stop for stops in self.stops_by_group() for stop in stops]
+
+    def stops_by_group(self) -> Iterator[list[tuple[int, str]]]:
+        """Yield what `finish` returns group by group: for most there is nothing."""
         if self._is_tolerant:
-            return []
-        return [
-            (member.assigned_at, f"member {member_id} has tasks to revoke, but no timeout to do it in")
-            for group in self._groups.values()
-            if isinstance(group, ModernGroup)
-            for member_id, member in group.stuck_members()
-        ]
+            return
+        for group in self._groups.values():
+            yield _stops(group) if isinstance(group, ModernGroup) else _NO_STOPS
 
     def groups(self) -> dict[str, LoadedGroup]:
         """Return the groups that the coordinator has now; offsets of other groups are not served.
@@ -221,6 +222,13 @@ class PartitionLoad:
 
 
 _SIMPLE: Final = LoadedGroup(GroupType.SIMPLE, 0)
+
+
+def _stops(group: ModernGroup) -> list[tuple[int, str]]:
+    return [
+        (member.assigned_at, f"member {member_id} has tasks to revoke, but no timeout to do it in")
+        for member_id, member in group.stuck_members()
+    ]
 
 
 def _loaded(group: ClassicGroup | ModernGroup) -> LoadedGroup:
