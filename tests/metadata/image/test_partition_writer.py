@@ -1,7 +1,10 @@
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falkirk.metadata.image import partition_writer
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.partition_writer import PartitionWriter
 from falkirk.protocol.metadata_record import encode_metadata_record
@@ -37,3 +40,17 @@ def test_values_are_those_of_the_codec(level, elr_enabled, items):
             topic_id = TOPICS[turn]
             record, version = partition.to_record(topic_id, partition_id, at, elr_enabled=elr_enabled)
             assert writer.value(topic_id, partition_id, partition) == encode_metadata_record(record, version)
+
+
+def test_what_is_kept_for_the_next_partitions_is_bounded(monkeypatch):
+    monkeypatch.setattr(partition_writer, "_TAGS_MAX", 10)
+    at = MetadataVersion.parse("4.3-IV0")
+    writer = PartitionWriter(at, elr_enabled=True)
+    for number_, brokers in enumerate(combinations(range(8), 3)):
+        directories = tuple(bytes([broker]) * 16 for broker in brokers)
+        partition = Partition(brokers, directories, brokers[:1], brokers[0], 1, 1, 1, brokers[1:], (), (), ())
+        record, version = partition.to_record(TOPICS[0], number_, at, elr_enabled=True)
+        assert writer.value(TOPICS[0], number_, partition) == encode_metadata_record(record, version)
+    kept = [value for value in vars(writer).values() if isinstance(value, dict)]
+    assert kept
+    assert max(map(len, kept)) <= 10
