@@ -79,6 +79,7 @@ class MeasuredNode:
     def step(self, events: Sequence[Event], now_ms: int) -> Sequence[Effect]:
         start = time.thread_time() - self._disk.view_seconds
         effects = self.node.step(events, now_ms)
+        self._garbage.count_step()
         spent = time.thread_time() - self._disk.view_seconds - start
         if "sliced_works" in self.node.work_done:
             self.sliced_at_ms = now_ms

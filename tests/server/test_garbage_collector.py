@@ -5,7 +5,7 @@ from weakref import ref
 import pytest
 
 from falkirk.server import garbage_collector
-from falkirk.server.garbage_collector import YOUNG_COLLECTIONS, GarbageCollector, settle_memory
+from falkirk.server.garbage_collector import YOUNG_COLLECTIONS, YOUNG_STEPS, GarbageCollector, settle_memory
 
 
 class Cycle:
@@ -60,6 +60,19 @@ def test_old_garbage_is_collected_when_it_is_due() -> None:
     assert garbage.collect() == "old objects"
     assert watched() is None
     assert not garbage.is_due
+
+
+def test_objects_that_replace_old_ones_do_not_pile_up_as_new_ones() -> None:
+    kept = [[number] for number in range(20_000)]
+    settle_memory()
+    garbage = GarbageCollector()
+    for step in range(2 * YOUNG_STEPS):
+        for number in range(step * 200, step * 200 + 200):
+            kept[number] = [number]
+        garbage.count_step()
+        if garbage.is_due:
+            garbage.collect()
+    assert len(gc.get_objects(generation=0)) < 200 * YOUNG_STEPS
 
 
 def test_many_old_objects_are_frozen_so_that_the_next_collection_does_not_visit_them(

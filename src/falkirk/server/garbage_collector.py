@@ -17,6 +17,8 @@ Collected = Literal["old objects", "all objects"]
 
 YOUNG_OBJECTS: Final = 5_000
 """New objects (net) after which the collector looks at them: 1 to 2 ms."""
+YOUNG_STEPS: Final = 50
+"""Steps after which the driver looks at them anyway: Python counts net, so what replaces old objects adds up unseen."""
 YOUNG_COLLECTIONS: Final = 3
 """Collections of new objects after which the driver collects their survivors, and all that is not frozen."""
 OLD_OBJECTS_MAX: Final = 1_000
@@ -41,6 +43,14 @@ class GarbageCollector:
     def __init__(self) -> None:
         # After the last collection of all objects, and as many as there may be now at most.
         self._needed = self._frozen = gc.get_freeze_count()
+        self._steps = 0
+
+    def count_step(self) -> None:
+        """Count a step that has ended; collect new objects if it is time."""
+        self._steps += 1
+        if self._steps == YOUNG_STEPS:
+            self._steps = 0
+            gc.collect(0)
 
     @property
     def is_due(self) -> bool:

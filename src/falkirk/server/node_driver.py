@@ -283,6 +283,7 @@ class NodeDriver:
             began_ms = self._clock.now_ms()
             self._meter.begin()
             effects = self._node.step(events, began_ms)
+            self._garbage.count_step()
             if self._meter.end():
                 self._meter.report(events, self._node.work_done, self._log.write)
             for effect in effects:
