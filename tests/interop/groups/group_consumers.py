@@ -16,6 +16,8 @@ CONSUMER = ("librdkafka-consumer", "java-4.3.1-consumer")
 _NUMBERS = itertools.count(1)
 _PATIENCE_S = 60
 _POLL_MS = 100
+# kafka-python 3 forgets an assignment that arrives when `poll` has just timed out, and joins anew 100 ms after its start.
+_KAFKA_PYTHON_POLL_MS = 250
 
 # Partition, offset, value.
 Read = tuple[int, int, str]
@@ -93,7 +95,7 @@ class KafkaPythonConsumer:
         )
 
     def poll(self) -> Sequence[Read]:
-        found = self._consumer.poll(timeout_ms=_POLL_MS)
+        found = self._consumer.poll(timeout_ms=_KAFKA_PYTHON_POLL_MS)
         return [(one.partition, one.offset, one.value.decode()) for each in found.values() for one in each]
 
     def assignment(self) -> frozenset[int]:
