@@ -16,7 +16,7 @@ CONSUMER = ("librdkafka-consumer", "java-4.3.1-consumer")
 _NUMBERS = itertools.count(1)
 _PATIENCE_S = 60
 _POLL_MS = 100
-# kafka-python 3 forgets an assignment that arrives when `poll` has just timed out, and joins anew 100 ms after its start.
+# kafka-python 3 forgets an assignment that arrives when `poll` has just timed out, and joins anew after 100 ms.
 _KAFKA_PYTHON_POLL_MS = 250
 
 # Partition, offset, value.

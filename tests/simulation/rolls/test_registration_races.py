@@ -17,6 +17,7 @@ from falkirk.simulation.checkers.image_by_offset import ImageByOffset
 from falkirk.simulation.cluster.simulated_cluster import Cluster
 from falkirk.simulation.history.data_history import DataHistory
 from falkirk.simulation.history.group_history import GroupHistory
+from falkirk.simulation.history.transaction_history import TransactionHistory
 from falkirk.simulation.history.write_history import History
 from falkirk.simulation.machine.world import World
 from falkirk.simulation.plans.fault_plan import FaultPlan
@@ -73,7 +74,9 @@ class Race:
             faults=FaultPlan(kinds=frozenset(), interval_ms=1000),
         )
         data = DataHistory()
-        self.cluster = Cluster(self.world, scenario, History(), data, GroupHistory(data))
+        self.cluster = Cluster(
+            self.world, scenario, History(), data, GroupHistory(data), transaction_history=TransactionHistory()
+        )
         for host in self.cluster.nodes:
             for checker in (FinalizedWithinSupported(), ImageByOffset()):
                 host.observers.append(lambda _, program, checker=checker: checker.after_step(program))
