@@ -1,3 +1,5 @@
+from sys import getrefcount
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from falkirk.protocol.messages import (
     FeatureLevelRecord,
     ProducerIdsRecord,
     RegisterControllerRecord,
+    TopicRecord,
     UserScramCredentialRecord,
     ZkMigrationStateRecord,
 )
@@ -170,3 +173,18 @@ def test_values_and_single_records_are_those_of_the_whole_writing(seed, level, t
     by_key = {object_key(record.record): record for record in records}
     unknown = {broker_key(99), topic_key(b"?" * 16), partition_key(b"?" * 16, 0)}
     assert written_records(image, options, set(by_key) | unknown) == by_key
+
+
+def test_a_topic_that_is_written_as_values_is_held_no_longer():
+    image = image_of(*(TopicRecord(name, name.encode() * 16) for name in "abc"))
+    topics = [*image.topics]
+    values = write_values(image, options_at(21))
+    del image
+
+    def held() -> int:
+        return sum(getrefcount(topics[index]) > 2 for index in range(len(topics)))
+
+    counts = [held() for _ in values]
+    # The last topic is held until what comes behind it; the one that is being written, too.
+    assert counts == sorted(counts, reverse=True)
+    assert (counts[0], counts[-1], held()) == (3, 1, 0)

@@ -14,10 +14,13 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
+
 from falkirk.metadata.image.client_quotas import client_quota_record
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.partition_writer import PartitionWriter
 from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
+from falkirk.metadata.image.topics import TopicsImage
 from falkirk.metadata.levels.elr_conversion import without_elr
 from falkirk.metadata.levels.feature_levels import FeatureTarget, levels_at
 from falkirk.metadata.losses.loss import Loss, Outcome, refuse_losses
@@ -118,10 +121,13 @@ def write_image(
 def write_values(image: MetadataImage, options: WriterOptions) -> Iterator[bytes]:
     """Yield the records of `write_image` as values of a log or snapshot, frames included; much faster than one by one.
 
-    Losses are not reported: `assess` does that. Raises UnwritableLevelError as `write_image` does.
+    A topic that is written is held no longer: of an image that is out of date nothing else may hold it, and to free
+    all topics at once takes as long as to visit them. Losses are not reported: `assess` does that. Raises
+    UnwritableLevelError as `write_image` does.
     """
     _check_level(options)
-    return _Writer(image, options, lambda _: None).values()
+    others = msgspec.structs.replace(image, topics=TopicsImage(names=image.topics.names))
+    return _Writer(others, options, lambda _: None).values(image.topics)
 
 
 def written_records(
@@ -222,12 +228,17 @@ class _Writer:
         yield from self._topics()
         yield from self._behind_topics()
 
-    def values(self) -> Iterator[bytes]:
-        """Yield all records encoded; losses of partitions are not reported."""
+    def values(self, topics: TopicsImage) -> Iterator[bytes]:
+        """Return an iterator of all records encoded; losses of partitions are not reported."""
+        return self._values([*topics][::-1])
+
+    def _values(self, topics: list[Topic]) -> Iterator[bytes]:
+        """Yield the records of `values`; removes from the list of topics, the first of them last, what is written."""
         for record in self._before_topics():
             yield encode_metadata_record(*record)
         writer = PartitionWriter(self._at, elr_enabled=self.elr_enabled)
-        for topic in self._image.topics:
+        while topics:
+            topic = topics.pop()
             topic_id = topic.topic_id
             yield encode_metadata_record(TopicRecord(topic.name, topic_id), 0)
             for partition_id, partition in topic.items():

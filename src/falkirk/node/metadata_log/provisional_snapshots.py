@@ -9,25 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.controller.features.downgrade_support import can_commit_lowering
-from falkirk.metadata.levels.writer import WriterOptions, write_values
 from falkirk.metadata.records.errors import RecordError
 from falkirk.node.effects import Fact
 from falkirk.node.errors import FatalError
-from falkirk.node.sliced_work import WorkCancelledError
+from falkirk.node.metadata_log.snapshot_writing import begin_snapshot, write_slices
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.raft.replication_leader import SnapshotOfferRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.effects import Effect
     from falkirk.node.metadata_log.metadata_applier import MetadataApplier
     from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.node.step import Step
     from falkirk.raft.replica import RaftReplica
     from falkirk.storage.metadata_log import MetadataLog
-    from falkirk.storage.snapshot_creation import SnapshotCreation
 
 
 class ProvisionalSnapshots:
@@ -82,20 +79,20 @@ class ProvisionalSnapshots:
 
     def _slices(self, snapshot: OffsetAndEpoch) -> Slices:
         """Write the snapshot and offer it; nothing of it is left if the work is cancelled, or it is refused."""
+        creation = None
         try:
             image = yield from self._applier.image_before_slices(snapshot.offset)
         except RecordError as error:
             raise FatalError(f"Error replaying metadata log record: {error}") from error
-        creation = None if image is None else self._creation(snapshot, image)
+        if image is not None:
+            assert image.provenance.end_offset == snapshot.offset, "a transaction is not open there"
+            creation = begin_snapshot(snapshot, image, self._step, self._log, self._raft, is_provisional=True)
+        # The writer frees what it has written.
+        del image
         if creation is None:
             self._current = None
             return
-        try:
-            while not creation.step():
-                yield
-        except WorkCancelledError:
-            creation.abandon()
-            raise
+        yield from write_slices(creation)
         try:
             self._raft.offer_snapshot(snapshot)
         except SnapshotOfferRefusedError:
@@ -103,22 +100,6 @@ class ProvisionalSnapshots:
             self._forget(snapshot)
             return
         self._emit("provisional-snapshot-offered", snapshot)
-
-    def _creation(self, snapshot: OffsetAndEpoch, image: MetadataImage) -> SnapshotCreation | None:
-        version, now_ms = image.features.metadata_version, self._step.now_ms
-        assert version is not None, "a log that lowers it has one"
-        assert image.provenance.end_offset == snapshot.offset, "a transaction is not open there"
-        kraft_version, voters = self._raft.voters_before(snapshot.offset)
-        return self._log.begin_snapshot(
-            snapshot,
-            write_values(image, WriterOptions(metadata_version=version)),
-            level=version.level,
-            kraft_version=kraft_version,
-            voters=voters,
-            last_contained_log_timestamp=image.provenance.timestamp,
-            clock=lambda: now_ms,
-            is_provisional=True,
-        )
 
     def _discard(self) -> None:
         assert self._current is not None

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.levels.writer import WriterOptions, write_values
 from falkirk.node.effects import Fact
 from falkirk.node.metadata_log.provisional_snapshots import ProvisionalSnapshots
-from falkirk.node.sliced_work import WorkCancelledError
+from falkirk.node.metadata_log.snapshot_writing import begin_snapshot, write_slices
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 
 if TYPE_CHECKING:
@@ -105,37 +104,19 @@ class SnapshotGenerator:
         return None
 
     def _begin(self, reason: str) -> None:
-        applier, now_ms = self._applier, self._step.now_ms
-        image = applier.image
-        version = image.features.metadata_version
-        assert version is not None
+        applier = self._applier
         applier.bytes_applied = 0
-        self._last_snapshot_ms = now_ms
-        provenance = image.provenance
+        self._last_snapshot_ms = self._step.now_ms
+        provenance = applier.image.provenance
         snapshot = OffsetAndEpoch(provenance.end_offset, provenance.epoch)
-        kraft_version, voters = self._raft.voters_before(snapshot.offset)
-        creation = self._log.begin_snapshot(
-            snapshot,
-            write_values(image, WriterOptions(metadata_version=version)),
-            level=version.level,
-            kraft_version=kraft_version,
-            voters=voters,
-            last_contained_log_timestamp=provenance.timestamp,
-            clock=lambda: now_ms,
-        )
+        creation = begin_snapshot(snapshot, applier.image, self._step, self._log, self._raft)
         if creation is not None:
             self._under_way = snapshot, self._step.works.start("snapshot", self._write(snapshot, creation))
             fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "reason": reason}
             self._effects(Fact("info", "snapshot-begins", fields))
 
     def _write(self, snapshot: OffsetAndEpoch, creation: SnapshotCreation) -> Slices:
-        """Write a snapshot, a piece in each slice; nothing of it is left if the work is cancelled."""
-        try:
-            while not creation.step():
-                yield
-        except WorkCancelledError:
-            creation.abandon()
-            raise
+        yield from write_slices(creation)
         self._under_way = None
         fields = {"end_offset": snapshot.offset, "epoch": snapshot.epoch, "records": creation.records}
         self._effects(Fact("info", "snapshot-written", fields))
