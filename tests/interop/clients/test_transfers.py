@@ -5,17 +5,15 @@ Real Kafka is the control: what does not hold there cannot be asked of ours.
 
 import os
 import random
-from collections.abc import Callable, Sequence
-from functools import partial
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from falkirk_node import OurCluster
-from kafka_client import Access
 from kafka_cluster import COMBINED, Clusters, KafkaCluster
-from librdkafka_client import LibrdkafkaClient
 from topic_state import await_in_sync
-from transfers import TransferRun, topics
+from transfers import KILLED, TransferRun
 
 pytestmark = pytest.mark.interop
 LIBRARIES = ("librdkafka", "kafka-python", "aiokafka", "java-3.9.1", "java-4.3.1")
@@ -26,8 +24,11 @@ SETTINGS = {
     "transaction.state.log.num.partitions": "4",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
+    # Who follows a killed client need not wait long for its partitions.
+    "group.min.session.timeout.ms": "1000",
 }
-RECORDS = 200
+RECORDS = 100
+SEEDS = random.SystemRandom()
 
 
 @pytest.mark.parametrize(
@@ -43,18 +44,14 @@ RECORDS = 200
 )
 def test_every_record_is_moved_once(whose: str, release: str, kills: int, clusters: Clusters, tmp_path: Path) -> None:
     cluster = started(whose, release, clusters, tmp_path)
-    seed = random.randrange(1 << 30)
-    print(f"{seed=}")  # noqa: T201 - pytest shows it with the failure
-    run = TransferRun(cluster, LIBRARIES, tmp_path, seed=seed)
-    play(run, cluster, [run.kill_something] * kills)
+    play(TransferRun(cluster, LIBRARIES, tmp_path), cluster, [None] * kills)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("whose", ["falkirk", "kafka"])
 def test_kafka_streams_counts_every_record_once(whose: str, clusters: Clusters, tmp_path: Path) -> None:
     cluster = started(whose, "4.3.1", clusters, tmp_path)
-    run = TransferRun(cluster, ["streams-4.3.1"], tmp_path, seed=1)
-    play(run, cluster, [partial(run.kill, kind) for kind in ("leader", "client", "coordinator", "client")])
+    play(TransferRun(cluster, ["streams-4.3.1"], tmp_path), cluster, ["leader", "client", "coordinator", "client"])
 
 
 def started(whose: str, release: str, clusters: Clusters, folder: Path) -> KafkaCluster:
@@ -66,21 +63,27 @@ def started(whose: str, release: str, clusters: Clusters, folder: Path) -> Kafka
     return cluster
 
 
-def play(run: TransferRun, cluster: KafkaCluster, kills: Sequence[Callable[[], None]]) -> None:
-    """Move records during the kills; at the end, each is there once."""
-    admin = LibrdkafkaClient(Access(servers=cluster.bootstrap_servers))
-    for name, partitions in topics(run.transfers).items():
-        admin.create_topic(name, partitions=partitions, replication_factor=3)
-    admin.close()
+def play(run: TransferRun, cluster: KafkaCluster, kills: Sequence[str | None]) -> None:
+    """Move records, and kill one after the other, None by chance; after each kill everything is there once.
+
+    Each kill has a seed of its own.
+    """
     ports = [layout.broker_port for layout in cluster.layouts]
     try:
         run.feed(RECORDS)
-        run.run_for(6)
-        for kill in kills:
+        run.settle()
+        for number, wanted in enumerate(kills, 1):
             await_in_sync(ports, cluster.nodes)
+            seed = SEEDS.getrandbits(32)
+            chance = random.Random(seed)
+            kind = wanted or chance.choice(KILLED)
+            begun = time.monotonic()
             run.feed(RECORDS)
-            kill()
-            run.run_for(2)
+            run.run_for(chance.random())
+            killed = run.kill(kind, chance)
+            run.settle()
+            # pytest shows it with a failure; `-s` while it runs.
+            print(f"kill {number}: {seed=}, {kind}: {killed}, {time.monotonic() - begun:.1f} s", flush=True)  # noqa: T201
         run.finish()
     finally:
         run.stop()

@@ -3,7 +3,7 @@
     transfer_program.py LIBRARY SERVERS SOURCE TARGET NAME
 
 NAME is its group and its transactional id. After any error it ends: whoever runs it starts it again, and the next one
-fences this one's transaction. Some transactions are aborted, and it ends after them, too.
+fences this one's transaction. Some transactions are aborted, and their records read again.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ import sys
 from typing import Any
 
 TRANSACTION_MS = 10_000
+SESSION_MS = 3000
 RECORDS_MAX = 20
-ABORTED = 3
 # Of a hundred transactions.
 ABORTS = 4
 STALL_S = 30
@@ -44,7 +44,7 @@ def librdkafka(servers: str, source: str, target: str, name: str) -> None:
 
     common = {"bootstrap.servers": servers}
     reading = {"group.id": name, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    reading |= {"session.timeout.ms": 6000, "isolation.level": "read_committed"}
+    reading |= {"session.timeout.ms": SESSION_MS, "isolation.level": "read_committed"}
     consumer = ck.Consumer(common | reading)
     producer = ck.Producer(common | {"transactional.id": name, "transaction.timeout.ms": TRANSACTION_MS})
     producer.init_transactions(60)
@@ -57,11 +57,14 @@ def librdkafka(servers: str, source: str, target: str, name: str) -> None:
         producer.begin_transaction()
         for record in records:
             producer.produce(target, record.value())
-        offsets = consumer.position(consumer.assignment())
+        ends = {record.partition(): record.offset() + 1 for record in records}
+        offsets = [ck.TopicPartition(source, partition, end) for partition, end in ends.items()]
         producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 30)
         if is_aborted():
             producer.abort_transaction(30)
-            sys.exit(ABORTED)
+            for record in reversed(records):
+                consumer.seek(ck.TopicPartition(source, record.partition(), record.offset()))
+            continue
         producer.commit_transaction(30)
 
 
@@ -96,7 +99,9 @@ def kafka_python(servers: str, source: str, target: str, name: str) -> None:
         producer.send_offsets_to_transaction(offsets, name)
         if is_aborted():
             producer.abort_transaction()
-            sys.exit(ABORTED)
+            for partition, records in found.items():
+                consumer.seek(partition, records[0].offset)
+            continue
         producer.commit_transaction()
 
 
@@ -131,7 +136,9 @@ async def _aiokafka(servers: str, source: str, target: str, name: str) -> None:
         await producer.send_offsets_to_transaction(offsets, name)
         if is_aborted():
             await producer.abort_transaction()
-            sys.exit(ABORTED)
+            for partition, records in found.items():
+                consumer.seek(partition, records[0].offset)
+            continue
         await producer.commit_transaction()
 
 

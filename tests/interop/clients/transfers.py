@@ -4,14 +4,18 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import confluent_kafka as ck
+from kafka_client import Access
 from kafka_cluster import KafkaCluster
 from kafka_java import jvm_command, program_jar
 from kafka_node import dies_with_parent
+from librdkafka_client import LibrdkafkaClient
 from socket_asker import SocketAsker
+from transfer_program import SESSION_MS
 
 from falkirk.protocol.messages import FindCoordinatorRequest, ListTransactionsRequest, MetadataRequest
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
@@ -21,6 +25,8 @@ PROGRAM = Path(__file__).with_name("transfer_program.py")
 PARTITIONS = 3
 OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 KILLED = ("client", "coordinator", "leader")
+# How long after a kill all may take: a program's longest stall, and a busy machine.
+SETTLE_S = 180
 _TRANSACTION = 1
 
 
@@ -38,7 +44,9 @@ class Transfer:
             arguments = ["--bootstrap", servers, "--source", source, "--target", self.target, "--name", self.name]
             more: list[Path] = []
             program = "Transfer"
-            if kind == "streams":
+            if kind == "java":
+                arguments += ["--session", str(SESSION_MS)]
+            else:
                 more = sorted(streams_libs(release).glob("*.jar"))
                 program = "StreamsTransfer"
                 arguments += ["--state", str(folder / f"{self.name}-state")]
@@ -68,16 +76,52 @@ class Transfer:
         return self._log.read_text(errors="replace")[-3000:] if self._log.exists() else ""
 
 
+class Arrivals:
+    """How often each number is committed in each topic; `read` goes on where it last ended."""
+
+    def __init__(self, servers: str, topics: Sequence[str]) -> None:
+        self.counts: dict[str, Counter[int]] = {topic: Counter() for topic in topics}
+        self._consumer = ck.Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": "count",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                # What was read and is gone must not be skipped.
+                "auto.offset.reset": "error",
+                "reconnect.backoff.max.ms": 500,
+            }
+        )
+        self._consumer.assign([ck.TopicPartition(topic, number, 0) for topic in topics for number in range(PARTITIONS)])
+
+    def read(self, patience_s: float = 0.3) -> None:
+        """Read until nothing comes for a while. Raises KafkaException."""
+        while records := self._consumer.consume(1000, patience_s):
+            for record in records:
+                if record.error() is None:
+                    self.counts[record.topic()][int(record.value())] += 1
+                elif record.error().code() in {ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE}:
+                    raise ck.KafkaException(record.error())
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._consumer.close()
+
+
 class TransferRun:
     """All transfers of a cluster, beside a source that is filled meanwhile."""
 
-    def __init__(self, cluster: KafkaCluster, libraries: Sequence[str], folder: Path, *, seed: int) -> None:
+    def __init__(self, cluster: KafkaCluster, libraries: Sequence[str], folder: Path) -> None:
         self._cluster = cluster
-        self._random = random.Random(seed)
         self._servers = cluster.bootstrap_servers
         self.transfers = [Transfer(library, self._servers, "source", folder) for library in libraries]
-        self.kills: dict[str, int] = {}
+        self._targets = [transfer.target for transfer in self.transfers]
+        admin = LibrdkafkaClient(Access(servers=self._servers))
+        for topic in ("source", *self._targets):
+            admin.create_topic(topic, partitions=PARTITIONS, replication_factor=3)
+        admin.close()
         self._producer = ck.Producer({"bootstrap.servers": self._servers, "enable.idempotence": True})
+        self._arrivals = Arrivals(self._servers, self._targets)
         self._sent = 0
 
     def feed(self, count: int) -> None:
@@ -95,83 +139,79 @@ class TransferRun:
                 transfer.keep_running()
             time.sleep(0.1)
 
-    def kill_something(self) -> None:
-        """Kill something of KILLED."""
-        self.kill(self._random.choice(KILLED))
+    def kill(self, kind: str, chance: random.Random) -> str:
+        """Kill a program, the coordinator of one, or a leader; return which.
 
-    def kill(self, kind: str) -> None:
-        """Kill a program, the coordinator of one, or a leader; brokers are started again after a while."""
-        transfer = self._random.choice(self.transfers)
-        self.kills[kind] = self.kills.get(kind, 0) + 1
+        A broker is started again after a while.
+        """
+        transfer = chance.choice(self.transfers)
         if kind == "client":
             transfer.kill()
-            return
-        node_id = self._coordinator(transfer.name) if kind == "coordinator" else self._leader(transfer.target)
+            return transfer.name
+        is_coordinator = kind == "coordinator"
+        node_id = self._coordinator(transfer.name) if is_coordinator else self._leader(transfer.target, chance)
         node = self._cluster.nodes[node_id]
         node.kill()
-        self.run_for(self._random.random() * 3)
+        self.run_for(chance.random() * 3)
         node.start()
         node.wait_started()
+        return f"node {node_id}"
 
-    def finish(self, timeout_s: float = 120) -> None:
-        """Wait until every transfer has moved everything; each number is there once, and no transaction is open."""
-        wanted = list(range(self._sent))
-        deadline = time.monotonic() + timeout_s
-        for transfer in self.transfers:
-            while len(found := self._numbers(transfer.target)) < len(wanted) and time.monotonic() < deadline:
-                self.run_for(1)
-            assert found == wanted, self._difference(transfer, found)
-        for transfer in self.transfers:
-            transfer.kill()
-        while (left := self._open_transactions()) and time.monotonic() < deadline:
-            time.sleep(0.5)
-        assert left == []
+    def settle(self) -> None:
+        """Wait until every number is in every target, and no transaction is open. Raises AssertionError.
+
+        So it is raised for a number that is there twice.
+        """
+        wanted = Counter(range(self._sent))
+        deadline = time.monotonic() + SETTLE_S
+        while any(counts != wanted for counts in self._arrivals.counts.values()):
+            assert time.monotonic() < deadline, self._differences(self._arrivals)
+            assert not any(counts - wanted for counts in self._arrivals.counts.values()), self._differences(
+                self._arrivals
+            )
+            self.run_for(0.1)
+            self._arrivals.read()
+        while left := self._open_transactions():
+            assert time.monotonic() < deadline, left
+            self.run_for(0.1)
+
+    def finish(self) -> None:
+        """Settle, end the programs, and read everything once more."""
+        self.settle()
+        self.stop()
+        again = Arrivals(self._servers, self._targets)
+        deadline = time.monotonic() + SETTLE_S
+        while again.counts != self._arrivals.counts and time.monotonic() < deadline:
+            again.read(1)
+        again.close()
+        assert again.counts == self._arrivals.counts, self._differences(again)
+        assert self._open_transactions() == []
 
     def stop(self) -> None:
         """Kill all programs."""
         for transfer in self.transfers:
             transfer.kill()
 
-    def _difference(self, transfer: Transfer, found: Sequence[int]) -> str:
-        missing = sorted(set(range(self._sent)) - set(found))
-        twice = sorted({number for number in found if found.count(number) > 1}) if len(found) < 20_000 else []
-        counts = f"{len(missing)} are missing: {missing[:10]}; there twice: {twice[:10]}"
-        return f"{transfer.name}, started {transfer.starts} times: {counts}\n{transfer.log_tail()}"
-
-    def _numbers(self, topic: str) -> list[int]:
-        """Everything committed in a topic, sorted."""
-        consumer = ck.Consumer(
-            {
-                "bootstrap.servers": self._servers,
-                "group.id": "count",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-            }
-        )
-        try:
-            consumer.assign([ck.TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
-            numbers: list[int] = []
-            ended: set[int] = set()
-            deadline = time.monotonic() + 30
-            while len(ended) < PARTITIONS and time.monotonic() < deadline:
-                for record in consumer.consume(500, 1):
-                    if record.error() is None:
-                        numbers.append(int(record.value()))
-                    elif record.error().code() == ck.KafkaError._PARTITION_EOF:
-                        ended.add(record.partition())
-            return sorted(numbers)
-        finally:
-            consumer.close()
+    def _differences(self, arrivals: Arrivals) -> str:
+        """Which numbers are missing or there twice, and what the transfers printed that have them."""
+        lines = []
+        for transfer in self.transfers:
+            counts = arrivals.counts[transfer.target]
+            missing = [number for number in range(self._sent) if not counts[number]]
+            twice = [number for number, count in counts.items() if count > 1]
+            if missing or twice:
+                lines.append(f"{transfer.name}, started {transfer.starts} times: {len(missing)} are missing:")
+                lines.append(f"{missing[:10]}; there twice: {twice[:10]}\n{transfer.log_tail()}")
+        return "\n".join(lines)
 
     def _coordinator(self, name: str) -> int:
         request = FindCoordinatorRequest(name, _TRANSACTION)
         found: int = self._asked(lambda asker: asker.ask(request, 3).node_id)
         return found
 
-    def _leader(self, topic: str) -> int:
+    def _leader(self, topic: str, chance: random.Random) -> int:
         request = MetadataRequest([MetadataRequestTopic(name=topic)])
-        number = self._random.randrange(PARTITIONS)
+        number = chance.randrange(PARTITIONS)
 
         def leader(asker: SocketAsker) -> int:
             parts = {each.partition_index: each.leader_id for each in asker.ask(request, 9).topics[0].partitions}
@@ -200,8 +240,3 @@ class TransferRun:
             found += [f"{each.transactional_id} {each.transaction_state}" for each in answer.transaction_states]
             found += [f"error {answer.error_code}"] if answer.error_code else []
         return found
-
-
-def topics(transfers: Sequence[Transfer]) -> Mapping[str, int]:
-    """The topics that transfers need, with their numbers of partitions."""
-    return dict.fromkeys(["source", *(transfer.target for transfer in transfers)], PARTITIONS)

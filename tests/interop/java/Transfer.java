@@ -19,18 +19,17 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * Moves records from one topic to another, exactly once (KIP-447), until it is killed.
  *
  * <pre>
- *   Transfer --bootstrap SERVERS --source TOPIC --target TOPIC --name NAME [--group NAME] [--pause MS]
+ *   Transfer --bootstrap SERVERS --source TOPIC --target TOPIC --name NAME [--group NAME] [--pause MS] [--session MS]
  * </pre>
  *
  * The name is its transactional id, and its group unless that is given. After any error it ends; whoever runs it starts
- * it again, and the next one fences this one's transaction. Some transactions are aborted, and it ends after them, too.
+ * it again, and the next one fences this one's transaction. Some transactions are aborted, and their records read again.
  */
 public final class Transfer {
     private static final int ABORTS_OF_100 = 4;
-    private static final int ABORTED = 3;
 
     public static void main(String[] words) {
-        Arguments arguments = new Arguments(words, Set.of("bootstrap", "source", "target", "name", "group", "pause"), Set.of());
+        Arguments arguments = new Arguments(words, Set.of("bootstrap", "source", "target", "name", "group", "pause", "session"), Set.of());
         String name = arguments.get("name", "transfer");
         int pauseMs = Integer.parseInt(arguments.get("pause", "0"));
         try (KafkaConsumer<byte[], byte[]> consumer = consumer(arguments, name);
@@ -50,10 +49,13 @@ public final class Transfer {
                     producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
                     if (random.nextInt(100) < ABORTS_OF_100) {
                         producer.abortTransaction();
-                        Runtime.getRuntime().halt(ABORTED);
+                        for (TopicPartition partition : records.partitions()) {
+                            consumer.seek(partition, records.records(partition).get(0).offset());
+                        }
+                    } else {
+                        pause(pauseMs);
+                        producer.commitTransaction();
                     }
-                    pause(pauseMs);
-                    producer.commitTransaction();
                 }
             }
         } catch (RuntimeException error) {
@@ -77,7 +79,7 @@ public final class Transfer {
         properties.put("auto.offset.reset", "earliest");
         properties.put("enable.auto.commit", "false");
         properties.put("isolation.level", "read_committed");
-        properties.put("session.timeout.ms", "6000");
+        properties.put("session.timeout.ms", arguments.get("session", "6000"));
         properties.put("heartbeat.interval.ms", "1000");
         properties.put("max.poll.records", "20");
         return new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());

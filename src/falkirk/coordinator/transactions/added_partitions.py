@@ -80,6 +80,11 @@ class AddedPartitions:
         response = AddOffsetsToTxnResponse(error_code=known_error(error, client.api_version))
         return _with_reply(outcome, Reply(token, response))
 
+    def _known(self, transactional_id: str) -> TransactionMetadata | ErrorCode:
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        return self._store.get(transactional_id) or ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
     def _added(
         self,
         transactional_id: str,
@@ -88,9 +93,9 @@ class AddedPartitions:
         partitions: Collection[TopicPartition],
         client_transaction_version: int,
     ) -> tuple[ErrorCode, Outcome]:
-        metadata = self._store.get(transactional_id)
-        if metadata is None:
-            return (ErrorCode.INVALID_PRODUCER_ID_MAPPING if transactional_id else ErrorCode.INVALID_REQUEST), NOTHING
+        metadata = self._known(transactional_id)
+        if isinstance(metadata, ErrorCode):
+            return metadata, NOTHING
         if metadata.is_prepared and self._rules.checks_pending_first:
             return ErrorCode.CONCURRENT_TRANSACTIONS, NOTHING
         error = _owner_error(metadata, producer_id, producer_epoch)
@@ -105,11 +110,9 @@ class AddedPartitions:
     def _verified(
         self, transaction: AddPartitionsToTxnTransaction, partitions: Collection[TopicPartition], version: int
     ) -> AddPartitionsToTxnResult:
-        metadata = self._store.get(transaction.transactional_id)
-        if metadata is None:
-            is_named = bool(transaction.transactional_id)
-            error = ErrorCode.INVALID_PRODUCER_ID_MAPPING if is_named else ErrorCode.INVALID_REQUEST
-            return _result(transaction, dict.fromkeys(partitions, error))
+        metadata = self._known(transaction.transactional_id)
+        if isinstance(metadata, ErrorCode):
+            return _result(transaction, dict.fromkeys(partitions, metadata))
         error = _owner_error(metadata, transaction.producer_id, transaction.producer_epoch)
         if error is not ErrorCode.NONE:
             return _result(transaction, dict.fromkeys(partitions, known_error(error, version)))

@@ -17,7 +17,7 @@ from falkirk.node.handlers.parts.coordinator_requests import Gathered, schedule_
 from falkirk.node.handlers.parts.handler_result import AnswerLater
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
-from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
+from falkirk.node.handlers.parts.transaction_requests import transactional_id_error
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.protocol.mapped_array import mapped_array
@@ -54,7 +54,7 @@ def _describe(view: BrokerView, context: RequestContext, transactional_ids: Sequ
 
     def schedule(start: int, end: int) -> None:
         for place, transactional_id in enumerate(transactional_ids[start:end], start):
-            error = _refusal(view, context, transactional_id)
+            error = transactional_id_error(view, context, AclOperation.DESCRIBE, transactional_id)
             if error is not NO_ERROR:
                 gathered.put(place, error)
             else:
@@ -65,12 +65,6 @@ def _describe(view: BrokerView, context: RequestContext, transactional_ids: Sequ
                 )
 
     schedule_in_slices(view.broker.transactions, len(transactional_ids), schedule)
-
-
-def _refusal(view: BrokerView, context: RequestContext, transactional_id: str) -> ErrorCode:
-    if not is_transactional_id_allowed(view, context, AclOperation.DESCRIBE, transactional_id):
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return NO_ERROR if transactional_id else ErrorCode.INVALID_REQUEST
 
 
 def _operate(transactional_id: str, shard: TransactionCoordinatorShard, token: Token) -> Outcome:

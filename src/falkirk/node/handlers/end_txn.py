@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.transaction_requests import ask_transaction, transactional_id_error
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def handle(view: BrokerView, context: RequestContext, request: EndTxnRequest) -> EndTxnResponse | AnswerLater:
     """Have the id's shard end the transaction."""
-    error = transactional_id_error(view, context, request.transactional_id)
+    error = transactional_id_error(view, context, AclOperation.WRITE, request.transactional_id)
     if error is not NO_ERROR:
         return EndTxnResponse(error_code=error)
     client = client_of(context)

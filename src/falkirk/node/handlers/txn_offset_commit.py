@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import commit_error
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
 from falkirk.node.broker.transaction_verification.transaction_verification import TransactionalAppend
@@ -25,6 +25,7 @@ from falkirk.node.handlers.parts.committed_topics import commit_topics
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -117,8 +118,7 @@ def _supported_operation(version: int) -> SupportedOperation:
 
 
 def _refusal(view: BrokerView, context: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
-    kind, name = ResourceType.TRANSACTIONAL_ID, request.transactional_id
-    if not view.authorizer.is_allowed(context, AclOperation.WRITE, kind, name):
+    if not is_transactional_id_allowed(view, context, AclOperation.WRITE, request.transactional_id):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if not is_group_allowed(view, context, AclOperation.READ, request.group_id):
         return ErrorCode.GROUP_AUTHORIZATION_FAILED

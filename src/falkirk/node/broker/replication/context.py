@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.broker.replication.settings import ReplicationSettings
+from falkirk.protocol.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,3 +46,11 @@ class ReplicationContext:
         """Return a broker that is registered and not fenced, else None."""
         broker = self.image.cluster.brokers.get(broker_id)
         return None if broker is None or broker.fenced else broker
+
+
+def endpoint_of(context: ReplicationContext, broker_id: int) -> Endpoint | None:
+    """Return where a registered broker, fenced or not, listens for other brokers; None if it does not."""
+    broker = context.image.cluster.brokers.get(broker_id)
+    name = context.settings.inter_broker_listener_name
+    points = () if broker is None else broker.end_points
+    return next((Endpoint(point.host, point.port) for point in points if point.name == name), None)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.node.broker.replication.context import endpoint_of
 from falkirk.node.broker.replication.fetch_offset_reset import FetchOffsetReset
 from falkirk.node.broker.replication.fetch_session_handler import FetchSessionHandler, RequestedPartition
 from falkirk.node.broker.replication.followed_partition import FollowedPartition
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.messages import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from falkirk.protocol.messages.fetch_request import ReplicaState
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.sliced_work import SlicedWork, Slices
+    from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.messages.fetch_request import ForgottenTopic
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse
@@ -150,10 +151,7 @@ class LeaderFetcher:
     # --- Fetching
 
     def _find_leader(self) -> bool:
-        broker = self._context.image.cluster.brokers.get(self.leader_id)
-        name = self._context.settings.inter_broker_listener_name
-        points = () if broker is None else broker.end_points
-        endpoint = next((Endpoint(point.host, point.port) for point in points if point.name == name), None)
+        endpoint = endpoint_of(self._context, self.leader_id)
         if endpoint != self._endpoint:
             if self._endpoint is not None:
                 self._outbound.disconnect(self._purpose, self._endpoint, "the broker has moved", self._context.now_ms)

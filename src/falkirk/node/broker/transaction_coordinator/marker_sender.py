@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.node.broker.replication.context import endpoint_of
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.messages import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker, WritableTxnMarkerTopic
@@ -205,8 +205,7 @@ class MarkerSender:
 
     def _request(self, broker_id: int, destination: _Destination, batch: _Batch) -> None:
         listener = self._context.settings.inter_broker_listener_name
-        points = self._context.image.cluster.brokers[broker_id].end_points
-        endpoint = next((Endpoint(point.host, point.port) for point in points if point.name == listener), None)
+        endpoint = endpoint_of(self._context, broker_id)
         if endpoint is None:
             self._fail(broker_id, destination, batch, f"it has no listener {listener}")
             return

@@ -11,16 +11,16 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
+from falkirk.node.broker.replication.context import endpoint_of
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode, error_name
 from falkirk.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from falkirk.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.protocol.topic_partition import TopicPartition, by_topic
 from falkirk.versions.release import TRANSACTION_STATE
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.connections.outbound_connections import OutboundConnections
+    from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResult
     from falkirk.protocol.schema import WireMessage
 
@@ -105,10 +106,9 @@ class AddPartitionsToTxnManager:
         if topic is None:
             return None
         partition = topic.partition(abs_hash(transactional_id) % topic.partition_count)
-        leader = None if partition is None else self._context.alive(partition.leader)
-        name = self._context.settings.inter_broker_listener_name
-        points = () if leader is None else leader.end_points
-        return next((Endpoint(point.host, point.port) for point in points if point.name == name), None)
+        if partition is None or self._context.alive(partition.leader) is None:
+            return None
+        return endpoint_of(self._context, partition.leader)
 
     def _send(self, endpoint: Endpoint, coordinator: _Coordinator) -> None:
         if coordinator.is_pending:
@@ -166,15 +166,12 @@ class AddPartitionsToTxnManager:
 
 
 def _transaction(wanted: PartitionsOfTransaction) -> AddPartitionsToTxnTransaction:
-    topics: dict[str, list[int]] = {}
-    for partition in wanted.partitions:
-        topics.setdefault(partition.topic, []).append(partition.partition)
     return AddPartitionsToTxnTransaction(
         wanted.transactional_id,
         wanted.producer_id,
         wanted.producer_epoch,
         wanted.operation is not SupportedOperation.ADD_PARTITION,
-        [AddPartitionsToTxnTopic(name, tuple(partitions)) for name, partitions in topics.items()],
+        [AddPartitionsToTxnTopic(name, tuple(partitions)) for name, partitions in by_topic(wanted.partitions).items()],
     )
 
 

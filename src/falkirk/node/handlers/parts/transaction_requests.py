@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.acls.acl_types import ResourceType
 from falkirk.node.handlers.parts.coordinator_requests import ask_coordinator
 from falkirk.protocol.error_codes import ErrorCode
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
+    from falkirk.metadata.acls.acl_types import AclOperation
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.node.handlers.parts.view import BrokerView
@@ -26,9 +27,11 @@ def is_transactional_id_allowed(
     return view.authorizer.is_allowed(context, operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
 
 
-def transactional_id_error(view: BrokerView, context: RequestContext, transactional_id: str) -> ErrorCode:
+def transactional_id_error(
+    view: BrokerView, context: RequestContext, operation: AclOperation, transactional_id: str
+) -> ErrorCode:
     """Return TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_REQUEST for an empty id, or NONE."""
-    if not is_transactional_id_allowed(view, context, AclOperation.WRITE, transactional_id):
+    if not is_transactional_id_allowed(view, context, operation, transactional_id):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE if transactional_id else ErrorCode.INVALID_REQUEST
 
