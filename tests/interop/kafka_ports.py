@@ -1,25 +1,72 @@
 """Free TCP ports on 127.0.0.1 that a node can keep over restarts."""
 
+import fcntl
+import os
 import random
 import socket
+import tempfile
+from pathlib import Path
+from typing import IO
 
 # Below the ephemeral range of Linux (32768 and up), so that no outgoing connection takes a port while its node is down.
 _FIRST = 20_000
 _LAST = 32_000
 _TRIES_MAX = 1_000
-# Unseeded: two test processes must not draw the same ports.
+# No test has as many nodes: the ports before are those of tests that are over.
+_LEASES_MAX = 1_000
+# Unseeded: two test processes need not try the same ports.
 _CHANCE = random.SystemRandom()
 
 
+class _Leases:
+    """Ports of this process, whose nodes may be down or not be started yet.
+
+    Each is a locked byte of a file that all test processes of a user share; the kernel unlocks it when the process ends.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._held: dict[int, None] = {}
+
+    def take(self, port: int) -> bool:
+        """Lease a port; False if this process or another one has it."""
+        if self._file is None:
+            # Never closed: that would unlock everything.
+            self._file = (Path(tempfile.gettempdir()) / f"falkirk-ports-{os.getuid()}").open("ab")
+        if port in self._held:
+            return False
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        except OSError:
+            return False
+        self._held[port] = None
+        if len(self._held) > _LEASES_MAX:
+            self.drop(next(iter(self._held)))
+        return True
+
+    def drop(self, port: int) -> None:
+        """End the lease of a port."""
+        assert self._file is not None
+        del self._held[port]
+        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, port)
+
+
+_LEASES = _Leases()
+
+
 def free_ports(count: int) -> list[int]:
-    """Choose `count` different ports that nothing listens on at the moment."""
-    ports: set[int] = set()
+    """Choose `count` different ports that nothing listens on, and that no test process has chosen and still may use."""
+    ports: list[int] = []
     for _ in range(_TRIES_MAX):
         if len(ports) == count:
             return sorted(ports)
         port = _CHANCE.randint(_FIRST, _LAST)
+        if not _LEASES.take(port):
+            continue
         if _is_free(port):
-            ports.add(port)
+            ports.append(port)
+        else:
+            _LEASES.drop(port)
     raise RuntimeError(f"no {count} free ports between {_FIRST} and {_LAST} in {_TRIES_MAX} tries")
 
 

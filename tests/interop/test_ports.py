@@ -1,0 +1,31 @@
+"""Ports of nodes that are down, or not started yet, are given to nobody else."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import kafka_ports
+
+CHILD = """
+import sys, kafka_ports
+kafka_ports._FIRST, kafka_ports._LAST = int(sys.argv[1]), int(sys.argv[2])
+print(*kafka_ports.free_ports(10), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_two_processes_and_two_calls_choose_different_ports(monkeypatch):
+    first = kafka_ports.free_ports(1)[0]
+    bounds = (first - 30, first + 30)
+    monkeypatch.setattr(kafka_ports, "_FIRST", bounds[0])
+    monkeypatch.setattr(kafka_ports, "_LAST", bounds[1])
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, *map(str, bounds)],
+        cwd=Path(kafka_ports.__file__).parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        chosen = [*map(int, child.stdout.readline().split()), *kafka_ports.free_ports(10), *kafka_ports.free_ports(10)]
+    assert len(chosen) == len(set(chosen)) == 30
