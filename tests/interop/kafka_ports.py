@@ -21,7 +21,8 @@ _CHANCE = random.SystemRandom()
 class _Leases:
     """Ports of this process, whose nodes may be down or not be started yet.
 
-    Each is a locked byte of a file that all test processes of a user share; the kernel unlocks it when the process ends.
+    Each is a locked byte of a file that all test processes of a user share.
+    The kernel unlocks it when the process ends.
     """
 
     def __init__(self) -> None:
