@@ -51,6 +51,17 @@ def test_a_pattern_stands_for_all_that_it_matches(tmp_path):
     assert [each.name[0] for each in fleet.clusters] == ["A", "B"]
 
 
+def test_clones_under_two_names_are_noted(tmp_path):
+    for name in ("n1", "n2", "n3"):
+        log_dir(tmp_path / name, cluster="BBBBBBBBBBBBBBBBBBBBBB" if name == "n3" else "AAAAAAAAAAAAAAAAAAAAAA")
+    text = "".join(f"  - {{name: c-{name}, log_dirs: [{name}]}}\n" for name in ("n1", "n2", "n3"))
+    fleet = find_fleet([inventory(tmp_path, f"clusters:\n{text}")])
+    assert {name: [row["detail"] for row in rows] for name, rows in fleet.problems.items()} == {
+        name: [f"{other} has the same cluster.id {'A' * 22}: copies, or one cluster under several names"]
+        for name, other in (("c-n1", "c-n2"), ("c-n2", "c-n1"))
+    }
+
+
 def test_what_a_change_in_place_leaves_is_no_log_directory(tmp_path):
     log_dir(tmp_path / "d0")
     log_dir(tmp_path / "d0.falkirk-backup")

@@ -37,6 +37,14 @@ class Location:
         return Location(disk=self.disk, path=f"{self.path.rstrip('/')}/{name}", uri=f"{self.uri.rstrip('/')}/{name}")
 
 
+def readable_bytes(location: Location) -> int:
+    """Return a file's bytes; 0 if it cannot be read, or is a directory, which is reported where it is read."""
+    try:
+        return location.disk.size(location.path)
+    except OSError:
+        return 0
+
+
 class ArrowDisk:
     """A `ReadableDisk` on a PyArrow filesystem."""
 

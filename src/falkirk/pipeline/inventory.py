@@ -199,6 +199,7 @@ class _Finder:
             )
             if not log_dirs and not self._request_logs.get(name):
                 raise InventoryError(f"cluster {name}: the inventory names neither log_dirs nor request_logs of it")
+        self._note_clones(clusters)
         return Fleet(clusters=tuple(clusters), problems=self._problems)
 
     def _log_dirs_in(self, name: str | None, place: Location) -> Iterator[FleetLogDir]:
@@ -238,6 +239,19 @@ class _Finder:
                 )
             break
         in_cluster[log_dir.location.uri] = log_dir
+
+    def _note_clones(self, clusters: list[FleetCluster]) -> None:
+        """Add a problem to each cluster that has the id of another."""
+        names: dict[str, list[str]] = {}
+        for cluster in clusters:
+            if cluster.cluster_id is not None:
+                names.setdefault(cluster.cluster_id, []).append(cluster.name)
+        for cluster_id, clones in names.items():
+            for name in clones if len(clones) > 1 else ():
+                others = ", ".join(other for other in clones if other != name)
+                detail = f"{others} has the same cluster.id {cluster_id}: copies, or one cluster under several names"
+                row = {"source": None, "kind": "same cluster id", "count": 1, "detail": detail}
+                self._problems.setdefault(name, []).append(row)
 
     def _add_problem(self, name: str | None, file: Location, detail: str) -> None:
         row = {"source": file.uri, "kind": "unreadable file", "count": 1, "detail": detail}

@@ -35,3 +35,13 @@ def test_everything_of_a_new_cluster_is_work(tmp_path):
     assert [piece.key for piece in found.pieces] == ["log_dirs", "metadata"]
     assert {unit.kind for unit in found.units} == {"metadata_records"}
     assert found.before is None
+
+
+def test_directories_in_the_place_of_files_hide_nothing_else(tmp_path):
+    made = MadeCluster(root=tmp_path / "c", partitions={"__consumer_offsets-0": []}).make()
+    for folder in (made.metadata(1), made.log_dir(1) / "__consumer_offsets-0"):
+        (folder / f"{99:020}.log").mkdir()
+        (folder / f"{99:020}-{1:010}.checkpoint").mkdir()
+    found = survey(made.root, tmp_path / "w")
+    assert [piece.key for piece in found.pieces] == ["log_dirs", "metadata"]
+    assert {unit.kind for unit in found.units} == {"metadata_records", "group_state"}

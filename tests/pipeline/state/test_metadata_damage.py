@@ -516,3 +516,126 @@ def test_a_metadata_partition_that_cannot_be_listed_is_told():
     found = {name: [row for batch in batches for row in batch.to_pylist()] for name, batches in state.tables.items()}
     assert [row["kind"] for row in found["problems"]] == ["unreadable file"]
     assert facts(found, "chosen_node", "end_offset") == (None, 0)
+
+
+class DiskWithDirectories(MemoryDisk):
+    """Directories stand in the place of some files."""
+
+    def __init__(self, disk, directories):
+        self.__dict__.update(disk.__dict__)
+        self._in_place_of = "/" + directories
+
+    def read(self, path, position=0, length=None):
+        if path.endswith(self._in_place_of):
+            raise IsADirectoryError(21, "Is a directory", path)
+        return super().read(path, position, length)
+
+    def size(self, path):
+        if path.endswith(self._in_place_of):
+            raise IsADirectoryError(21, "Is a directory", path)
+        return super().size(path)
+
+
+@pytest.mark.parametrize("name", [
+    f"{9:020}-{1:010}.checkpoint", f"{0:020}.log", f"{8:020}.log", "quorum-state",
+])  # fmt: skip
+def test_a_directory_in_a_files_place_does_not_hide_the_snapshot(name):
+    made = with_snapshots()
+    cluster = MemoryCluster(files=made.files() | {name: b""})
+    [node] = cluster.fleet().nodes
+    disk = DiskWithDirectories(cluster.disk(), name)
+    log_dir = replace(node.log_dirs[0], location=replace(node.log_dirs[0].location, disk=disk))
+    found = rows_of(replace(cluster.fleet(), nodes=(replace(node, log_dirs=(log_dir,), metadata_dir=log_dir),)))
+    assert {row["name"] for row in found["configs"]} == {"a", "b", "c"}
+    assert [row for row in told(found) if row[0] != "no majority"] == [("unreadable file", name, None)]
+
+
+# --- What a snapshot covers
+
+
+@pytest.mark.parametrize("segments", [[0], [0, 3]])
+@pytest.mark.parametrize("data", [b"", bytes(300), b"whatever this is, it is not a log of Kafka's at all" * 3])
+def test_an_emptied_log_behind_a_snapshot_is_a_problem_and_not_complete(segments, data):
+    made = with_snapshots()
+    made.segments = segments
+    files = made.files() | {f"{base:020}.log": data for base in segments}
+    found = rows_of(MemoryCluster(files=files).fleet())
+    assert ("gap", f"{segments[-1]:020}.log", 0) in told(found)
+    assert found["problems"][-1]["detail"].endswith(
+        "the newest snapshot ends at 7: what was written behind that is missing"
+    )
+    assert facts(found, "is_complete", "end_offset") == (False, 7)
+    assert {row["name"] for row in found["configs"]} == {"a", "b"}
+
+
+def test_a_log_that_ends_before_its_snapshot_is_not_complete():
+    made = with_snapshots()
+    made.segments = [0]
+    files = made.files()
+    files[LOG] = b"".join(batch.data() for batch in made.batches[:2])
+    found = rows_of(MemoryCluster(files=files).fleet())
+    assert told(found) == [("gap", LOG, 5)]
+    assert found["problems"][0]["detail"].startswith("the log ends at offset 5, the newest snapshot ends at")
+    assert facts(found, "is_complete") == (False,)
+
+
+def test_a_segment_that_begins_where_the_snapshot_ends_may_be_empty():
+    made = with_snapshots()
+    made.batches, made.segments, made.log_start = made.batches[:-1], [7], 7
+    found = rows_of(MemoryCluster(files=made.files()).fleet())
+    assert (found["problems"], facts(found, "is_complete", "end_offset")) == ([], (True, 7))
+
+
+def test_an_empty_segment_behind_a_gap_is_a_problem():
+    made = with_snapshots()
+    made.segments, made.log_start = [9], 9
+    found = rows_of(MemoryCluster(files=made.files()).fleet())
+    assert told(found) == [("gap", f"{9:020}.log", 9)]
+    assert facts(found, "is_complete") == (False,)
+
+
+def without_places(rows):
+    return [{name: value for name, value in row.items() if "written" not in name} for row in rows]
+
+
+def spoiled(data, how):
+    if how == "a flipped bit":
+        damaged = bytearray(data)
+        damaged[70] ^= 1
+        return bytes(damaged)
+    return {"emptied": b"", "cut": data[:-30], "no header": b"\xff" * 30 + data[30:]}[how]
+
+
+@pytest.mark.parametrize("how", ["a flipped bit", "emptied", "cut", "no header"])
+def test_damage_that_a_sound_later_snapshot_covers_is_told_and_blocks_nobody(how):
+    made = with_snapshots()
+    sound = rows_of(MemoryCluster(files=made.files()).fleet())
+    found = rows_of(MemoryCluster(files=made.files() | {LOG: spoiled(made.files()[LOG], how)}).fleet())
+    assert found["problems"]
+    assert {row["source"].rpartition("/")[2] for row in found["problems"]} <= {LOG, f"{6:020}.log"}
+    assert facts(found, "is_complete", "end_offset") == (True, 8)
+    for table in ("topics", "partitions", "configs"):
+        assert without_places(found[table]) == without_places(sound[table])
+
+
+def test_the_end_of_a_transaction_that_is_damaged_before_a_snapshot_holds_nothing_back():
+    made = log_of([BeginTransactionRecord("t")], [topic_config("a", "1")], [EndTransactionRecord()])
+    made.add((topic_config("b", "2"), 0))
+    made.snapshots = [made.end_offset - 1]
+    data = bytearray(made.files()[LOG])
+    data[sum(len(batch.data()) for batch in made.batches[:4]) + 70] ^= 1
+    found = rows_of(MemoryCluster(files=made.files() | {LOG: bytes(data)}).fleet())
+    assert facts(found, "is_complete") == (True,)
+    assert {row["name"] for row in found["configs"]} == {"a", "b"}
+
+
+def test_damage_in_the_segment_that_goes_on_from_the_snapshot_is_covered_up_to_its_end():
+    made = with_snapshots()
+    made.segments = [0]
+    sizes = [len(batch.data()) for batch in made.batches]
+    for index, is_complete in ((1, True), (3, True), (4, False)):
+        data = bytearray(made.files()[LOG])
+        data[sum(sizes[:index]) + 70] ^= 1
+        found = rows_of(MemoryCluster(files=made.files() | {LOG: bytes(data)}).fleet())
+        assert [row["kind"] for row in found["problems"]] == ["corrupt batch"]
+        assert facts(found, "is_complete") == (is_complete,), index

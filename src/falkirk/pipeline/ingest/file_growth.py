@@ -29,9 +29,15 @@ def has_only_grown(location: Location, size: int, piece: Piece) -> bool:
 
 
 def fingerprint(locations: Iterable[Location], *facts: object) -> str:
-    """Return a text that changes when a file, its size, its last bytes or one of the facts changes."""
+    """Return a text that changes when a file, its size, its last bytes or one of the facts changes.
+
+    A file that cannot be read counts by the reason.
+    """
     parts = [repr(fact) for fact in facts]
     for location in locations:
-        size = location.disk.size(location.path)
-        parts.append(f"{location.uri} {size} {end_crc(location, size):08x}")
+        try:
+            size = location.disk.size(location.path)
+            parts.append(f"{location.uri} {size} {end_crc(location, size):08x}")
+        except OSError as error:
+            parts.append(f"{location.uri} {error}")
     return f"{crc32(chr(10).join(parts).encode()):08x}-{len(parts)}"

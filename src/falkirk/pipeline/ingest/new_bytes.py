@@ -54,6 +54,7 @@ class NewBytes:
 
     kept: list[Piece] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
+    unreadable: list[tuple[SourceFile, OSError]] = field(default_factory=list)
 
 
 def new_bytes(
@@ -61,7 +62,7 @@ def new_bytes(
     pieces: Sequence[Piece],
     split: Callable[[Location, int, int], Sequence[tuple[int, int]]],
 ) -> NewBytes:
-    """Compare files with the pieces made of them; pieces of deleted files do not stay.
+    """Compare files with the pieces made of them; pieces of deleted and of unreadable files do not stay.
 
     `split(location, start, end)` cuts a range into the ranges of single units.
     """
@@ -70,12 +71,16 @@ def new_bytes(
         by_source.setdefault(piece.source, []).append(piece)
     found = NewBytes()
     for file in files:
-        size = file.location.disk.size(file.location.path)
-        of_file = _pieces_of(file, size, by_source)
-        start = of_file[-1].end if of_file else 0
+        try:
+            size = file.location.disk.size(file.location.path)
+            of_file = _pieces_of(file, size, by_source)
+            start = of_file[-1].end if of_file else 0
+            ranges = split(file.location, start, size) if size > start else ()
+        except OSError as error:
+            found.unreadable.append((file, error))
+            continue
         found.kept += of_file
-        if size > start:
-            found.units += [file.unit(*each) for each in split(file.location, start, size)]
+        found.units += [file.unit(*each) for each in ranges]
     return found
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.pipeline.filesystem import readable_bytes
 from falkirk.pipeline.ingest.file_growth import fingerprint
 from falkirk.pipeline.ingest.new_bytes import SourceFile, new_bytes
 from falkirk.pipeline.ingest.unit import Unit, UnitKind
 from falkirk.pipeline.readers.coordinator_segments import segments_of
 from falkirk.pipeline.readers.lines import last_line_end
 from falkirk.pipeline.readers.origin import Origin
-from falkirk.pipeline.readers.problem_rows import UNREADABLE, problem_row
+from falkirk.pipeline.readers.problem_rows import UNREADABLE, problem_row, unreadable_row
 from falkirk.pipeline.readers.splits import split_batches, split_lines
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas
 from falkirk.pipeline.state.metadata.log_dir_rows import log_dir_row
@@ -74,10 +75,13 @@ class _Surveyor:
         self._warehouse = Warehouse(options.warehouse)
         before = self._warehouse.manifest(cluster.name)
         self._before: dict[str, Piece] = {} if before is None else before.pieces
+        # Rows of the table `problems`.
+        self._unreadable: list[dict[str, Any]] = []  # Any: values of columns
         self._found = ClusterSurvey(cluster=cluster.name, cluster_id=cluster.cluster_id, before=before)
 
     def survey(self, problems: Sequence[dict[str, Any]]) -> ClusterSurvey:  # Any: same
-        unreadable = list(problems)
+        unreadable = self._unreadable
+        unreadable += problems
         for part in (self._log_dirs, self._metadata_and_records, self._coordinators, self._requests):
             try:
                 part()
@@ -189,7 +193,7 @@ class _Surveyor:
             location=directory,
             node_id=node_id,
             partition=partition,
-            end=sum(location.disk.size(location.path) for location in segments),
+            end=sum(readable_bytes(location) for location in segments),
         )
         tables = self._state_tables(unit.key, _TABLES_OF[kind])
         unit = replace(unit, tables=tables, fingerprint=fingerprint(segments, tables))
@@ -219,6 +223,11 @@ class _Surveyor:
         found = new_bytes(
             files, pieces, lambda location, start, end: cut(location, start, end, self._options.split_bytes)
         )
+        if kind is UnitKind.REQUESTS:  # what the states are made of is reported there
+            self._unreadable += [
+                unreadable_row(Origin(source=file.location.uri, node_id=file.node_id), str(error))
+                for file, error in found.unreadable
+            ]
         self._found.pieces += found.kept
         self._found.units += found.units
 
@@ -241,8 +250,11 @@ def _metadata_locations(cluster: FleetCluster) -> list[Location]:
 def _unfinished_line(log: RequestLog) -> Iterator[dict[str, Any]]:  # Any: values of columns
     """Yield a problem for a last line without its newline; it is read once it is complete."""
     disk, path = log.location.disk, log.location.path
-    size = disk.size(path)
-    end = last_line_end(disk, path, 0, size)
+    try:
+        size = disk.size(path)
+        end = last_line_end(disk, path, 0, size)
+    except OSError:
+        return  # reported where its lines are read
     if end < size:
         detail = f"the last {size - end} bytes are a line without its end: it counts once it is written"
         origin = Origin(source=log.location.uri, node_id=log.node_id)

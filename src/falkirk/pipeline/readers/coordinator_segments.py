@@ -61,9 +61,13 @@ def end_offset(directory: Location) -> int:
     for location in reversed(segments_of(directory)):
         disk, path = location.disk, location.path
         start = end = 0
-        for border in iter_borders(disk, path, 0, disk.size(path)):
-            start, end = end, border
-        if end:
-            base_offset, _, _, _, _, _, last_offset_delta, *_ = HEADER.unpack(disk.read(path, start, HEADER_BYTES))
+        try:
+            for border in iter_borders(disk, path, 0, disk.size(path)):
+                start, end = end, border
+            header = disk.read(path, start, HEADER_BYTES) if end else b""
+        except OSError:
+            continue  # reported where the segment is read
+        if header:
+            base_offset, _, _, _, _, _, last_offset_delta, *_ = HEADER.unpack(header)
             return int(base_offset + last_offset_delta + 1)
     return 0

@@ -46,7 +46,7 @@ CLUSTERS: Final = Table(
             column(
                 "is_complete",
                 pa.bool_(),
-                "Whether the metadata was read to its end, without damaged or unknown records.",
+                "Whether the metadata was read to its end, without damaged or unknown records behind its snapshot.",
             ),
         ]
     ),
@@ -89,7 +89,7 @@ PROBLEMS: Final = Table(
                 "kind",
                 pa.string(),
                 "`torn tail`, `corrupt batch`, `bad record`, `unknown record`, `bad line`, `unreadable file`, "
-                "`no majority`, `gap`, `inconsistent record`, `open transaction`.",
+                "`no majority`, `gap`, `inconsistent record`, `open transaction`, `same cluster id`.",
             ),
             POSITION,
             column("offset", pa.int64(), "Offset of the record, or base offset of the batch."),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from falkirk.metadata.records.errors import RecordError
 from falkirk.metadata.records.record_reader import read_record
+from falkirk.pipeline.filesystem import readable_bytes
 from falkirk.pipeline.state.metadata.metadata_log_survey import survey_metadata_log
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import FeatureLevelRecord
@@ -57,10 +58,9 @@ def _bootstrap_level(file: Location) -> int | None:
 
 
 def _log_bytes(partition: Location) -> int:
-    disk = partition.disk
-    segments = [(name, parse_segment_file(name)) for name in disk.list(partition.path)]
+    segments = [(name, parse_segment_file(name)) for name in partition.disk.list(partition.path)]
     logs = [name for name, file in segments if file is not None and file.kind == "log" and not file.marker]
-    return sum(disk.size((partition / name).path) for name in logs)
+    return sum(readable_bytes(partition / name) for name in logs)
 
 
 def _metadata_columns(directory: Location) -> dict[str, Any]:  # Any: values of columns

@@ -135,14 +135,12 @@ class _LogReader:
         chain = reader.chain
         goes_on = chain.end_offset > start
         first = next(iter(self._log.segments), 0) if chain.first_offset is None else chain.first_offset
-        if first > start and (goes_on or snapshot_id is None):
-            reader.problems.append(self._gap(start, first))
         reader.problems += self._emptied(reader)
-        harmless = {(_TORN, segments[-1].uri)} if segments else set()
+        harmful = [problem for problem in reader.problems if not _is_harmless(problem, reader, segments, start)]
+        missing = self._missing(chain, segments, start, first)
         return ReadMetadata(
-            is_complete=(snapshot_id is not None or bool(self._log.segments))
-            and all((problem["kind"], problem["source"]) in harmless for problem in reader.problems),
-            problems=self._problems + reader.problems,
+            is_complete=(snapshot_id is not None or bool(self._log.segments)) and not harmful and not missing,
+            problems=self._problems + reader.problems + missing,
             files=tuple(reader.files),
             snapshot=None if snapshot_id is None else self._log.snapshot(snapshot_id),
             facts=facts,
@@ -207,26 +205,51 @@ class _LogReader:
         for file in reader.files:
             base = bases.get(file.location.uri)
             if base is not None and file.end == 0 and file.location.uri not in unreadable:
-                detail = "the segment is empty, and another follows"
-                yield {
-                    "node_id": self._node_id,
-                    "source": file.location.uri,
-                    "kind": "gap",
-                    "offset": base,
-                    "count": 1,
-                    "detail": detail,
-                }
+                yield self._gap(file.location, base, "the segment is empty, and another follows")
 
-    def _gap(self, start: int, first_offset: int) -> Row:
-        held = f"the newest snapshot ends at offset {start}" if start else "there is no snapshot"
+    def _missing(self, chain: BatchChain, segments: list[Location], start: int, first: int) -> list[Row]:
+        """Return a row if records are missing between snapshot and log, or the log ends before its snapshot does."""
+        if not segments or self._end <= start:
+            return []
+        last = self._log.segments[len(segments) - 1]
+        if first > start:
+            held = f"the newest snapshot ends at offset {start}" if start else "there is no snapshot"
+            detail = f"the log begins at offset {first}, and nothing holds what is before it: {held}"
+            return [self._gap(segments[0], first, detail)]
+        # A node that loaded a snapshot begins a segment at its end.
+        if chain.end_offset < start and last != start:
+            held = "has no batch" if chain.first_offset is None else f"ends at offset {chain.end_offset}"
+            detail = f"the log {held}, the newest snapshot ends at {start}: what was written behind that is missing"
+            return [self._gap(segments[-1], chain.end_offset, detail)]
+        return []
+
+    def _gap(self, segment: Location, offset: int, detail: str) -> Row:
         return {
             "node_id": self._node_id,
-            "source": self._log.segment(self._log.segments[0]).uri,
+            "source": segment.uri,
             "kind": "gap",
-            "offset": first_offset,
+            "position": None,
+            "offset": offset,
             "count": 1,
-            "detail": f"the log begins at offset {first_offset}, and nothing holds what is before it: {held}",
+            "detail": detail,
         }
+
+
+def _is_harmless(problem: Row, reader: MetadataReader, segments: list[Location], start: int) -> bool:
+    """Return whether a problem is the torn tail of the log, or lies in a part of it that the snapshot contains.
+
+    The snapshot ends at offset `start`. What the batches from there on say is sound; it does not matter what is before
+    the first of them.
+    """
+    if problem["kind"] == _TORN and segments and problem["source"] == segments[-1].uri:
+        return True
+    if reader.begins_at is None or problem["source"] not in {segment.uri for segment in segments}:
+        return False
+    uris = [file.location.uri for file in reader.files]
+    place = uris.index(problem["source"]), problem["position"] or 0
+    if problem["kind"] == "gap" and problem["position"] is not None:
+        return place <= reader.begins_at and problem["offset"] <= start  # the place is that of the batch behind the gap
+    return place < reader.begins_at
 
 
 def _is_sound(reader: MetadataReader) -> bool:

@@ -76,10 +76,11 @@ def survey_metadata_log(directory: Location) -> SurveyedLog:
     for name in sorted(files.metadata_snapshots, key=lambda name: name.id, reverse=True):
         if name.state is SnapshotState.COMPLETE:
             file = directory / format_snapshot_name(name)
-            if _has_footer(file):
+            problem = _snapshot_problem(file)
+            if problem is None:
                 snapshots.append(name.id)
             else:
-                problems.append(_unreadable(file, "snapshot has no footer: it was never finished"))
+                problems.append(_unreadable(file, problem))
     end_offset, epoch = (snapshots[0].end_offset, snapshots[0].epoch) if snapshots else (0, 0)
     has_unfinished = bool(problems)
     last = _last_batch(directory, files.segments)
@@ -91,11 +92,20 @@ def survey_metadata_log(directory: Location) -> SurveyedLog:
         segments=files.segments,
         end_offset=end_offset,
         epoch=epoch,
-        has_bytes=last is not None or has_unfinished or any(_size(directory, base) for base in files.segments),
+        has_bytes=last is not None or has_unfinished or any(_has_bytes(directory, base) for base in files.segments),
         has_unfinished=has_unfinished,
         quorum_state=_quorum_state(directory, files.other_files, problems),
         problems=problems,
     )
+
+
+def _snapshot_problem(file: Location) -> str | None:
+    """Return why a file is no complete snapshot; None if it is one, as far as its end shows."""
+    try:
+        return None if _has_footer(file) else "snapshot has no footer: it was never finished"
+    except OSError as error:
+        # Also a directory in the file's place; older snapshots and the log still count.
+        return str(error)
 
 
 def _has_footer(file: Location) -> bool:
@@ -125,22 +135,34 @@ def _is_footer(tail: memoryview, at: int) -> bool:
 def _last_batch(directory: Location, segments: tuple[int, ...]) -> RecordBatch | None:
     """Return the last valid batch of the last segment that has any."""
     for base_offset in reversed(segments):
-        file = directory / format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
-        borders = deque([0], maxlen=_DAMAGED_BATCHES_MAX + 1)
-        borders.extend(iter_borders(file.disk, file.path, 0, file.disk.size(file.path)))
-        end = borders.pop()
-        while borders:
-            start = borders.pop()
-            try:
-                return read_batch(memoryview(file.disk.read(file.path, start, end - start)), 0)
-            except RemoteProtocolError:
-                end = start
+        try:
+            last = _last_batch_of(directory / format_segment_file(SegmentFile(base_offset=base_offset, kind="log")))
+        except OSError:
+            continue  # reported where the segment is read
+        if last is not None:
+            return last
     return None
 
 
-def _size(directory: Location, base_offset: int) -> int:
+def _last_batch_of(file: Location) -> RecordBatch | None:
+    borders = deque([0], maxlen=_DAMAGED_BATCHES_MAX + 1)
+    borders.extend(iter_borders(file.disk, file.path, 0, file.disk.size(file.path)))
+    end = borders.pop()
+    while borders:
+        start = borders.pop()
+        try:
+            return read_batch(memoryview(file.disk.read(file.path, start, end - start)), 0)
+        except RemoteProtocolError:
+            end = start
+    return None
+
+
+def _has_bytes(directory: Location, base_offset: int) -> bool:
     file = directory / format_segment_file(SegmentFile(base_offset=base_offset, kind="log"))
-    return file.disk.size(file.path)
+    try:
+        return file.disk.size(file.path) > 0
+    except OSError:
+        return True
 
 
 def _quorum_state(

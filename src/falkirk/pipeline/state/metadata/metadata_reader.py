@@ -71,6 +71,8 @@ class MetadataReader:
         """Rows of the table `problems`."""
         self.controls: list[OtherRecord] = []
         self.files: list[ReadFile] = []
+        self.begins_at: tuple[int, int] | None = None
+        """File (index in `files`) and byte of the sound batch with the first offset that counts, if there is one."""
         self._node_id = node_id
         self._bulk = {record: number for number, record in METADATA_RECORDS.items() if record in bulk}
         # Added to offsets to make orders, file by file.
@@ -89,6 +91,7 @@ class MetadataReader:
     def read_segments(self, files: list[Location], limits: ReadLimits) -> None:
         """Read a log's segments in offset order, up to the limit."""
         self.chain = BatchChain(counts_from=limits.start)
+        self.begins_at = None
         for file in files:
             if self.chain.end_offset < limits.end:
                 self._read(file, limits, data_from_0=False)
@@ -116,6 +119,7 @@ class MetadataReader:
                 corrupt = {each.offset for each in report.problems if each.kind == "corrupt batch"}
                 for table in tables:
                     broken += [_broken_row(origin, each) for each in self.chain.follow(table, corrupt)]
+                    self._find_begin(table, corrupt, limits.start)
                 if size < len(chunk.data):
                     break
         except OSError as error:
@@ -124,6 +128,12 @@ class MetadataReader:
         found = problem_rows(report, origin)
         self.problems += [row for row in found if row["offset"] is None or row["offset"] < limits.end]
         self.problems += broken
+
+    def _find_begin(self, table: BatchTable, corrupt: set[int | None], start: int) -> None:
+        base, deltas = table.column("base_offset"), table.column("last_offset_delta")
+        holding = np.flatnonzero((base <= start) & (start <= base + deltas))
+        if self.begins_at is None and len(holding) and int(base[holding[0]]) not in corrupt:
+            self.begins_at = len(self.files), int(table.position[holding[0]]) + table.file_position
 
     def _add(self, block: RecordBlock, limits: ReadLimits, report: ReadReport) -> None:
         frames = metadata_frames(block, report)

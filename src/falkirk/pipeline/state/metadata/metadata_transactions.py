@@ -50,7 +50,8 @@ def without_transactions(rows: MetadataRows, problems: Inconsistencies) -> tuple
     state = _transactions([other for other in rows.others if not other.is_earlier], problems)
     earlier = _transactions([other for other in rows.others if other.is_earlier], None)
     orders = np.array([other.order for other in rows.others], np.int64)
-    counts = state.counts(orders) & earlier.counts(orders)
+    is_earlier = np.array([other.is_earlier for other in rows.others], np.bool_)
+    counts = np.where(is_earlier, earlier.counts(orders), state.counts(orders))
     others = [
         other
         for other, count in zip(rows.others, counts.tolist(), strict=True)
