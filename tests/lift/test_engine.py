@@ -1,12 +1,9 @@
 """The steps of a lift on a made-up quorum: whatever fails, what is printed of the level and the voters is so."""
 
-import asyncio
-
 import pytest
-from lift_fakes import HIGH, LIMITS, LOW, UNREACHABLE, FakeBrokers, FakeProbe, FakeQuorum, lifted_cluster
+from lift_fakes import HIGH, LOW, UNREACHABLE, FakeBrokers, FakeLift, FakeQuorum, lifted_cluster
 
 from falkirk.client.errors import ClientError
-from falkirk.lift.engine import Engine
 from falkirk.lift.errors import LiftError
 from falkirk.lift.lifted_cluster import LiftedCluster
 from falkirk.lift.step import Step
@@ -45,44 +42,20 @@ class FakeWay:
         self._quorum.voters.discard(9)
 
 
-class Lifted:
-    """A lift on a quorum and its brokers; `events` are those of the journal."""
+class Lifted(FakeLift):
+    """A lift on a quorum and its brokers."""
 
     def __init__(self, lower=None, *, revive=None) -> None:
+        super().__init__()
         self.quorum = FakeQuorum()
         self.brokers = FakeBrokers()
-        self.events: list[tuple[str, str | None]] = []
-        self.ghosts: list[int] = []
         cluster = lifted_cluster(self.quorum, self.brokers)
         cluster.revive = revive
         way = FakeWay(cluster, self.quorum, lower or self.lower)
-        self.has_begun_lowering = False
-        self.engine = Engine(
-            way,
-            cluster,
-            limits=LIMITS,
-            has_begun_lowering=lambda: self.has_begun_lowering,
-            record=self._record,
-            notice=lambda _text: None,
-        )
+        self.begin(way, cluster)
 
     async def lower(self) -> None:
         self.quorum.level = self.brokers.level = LOW
-
-    def go(self) -> None:
-        asyncio.run(self.engine.go(FakeProbe()))
-
-    def abort(self) -> None:
-        asyncio.run(self.engine.abort())
-
-    def done(self) -> list[str | None]:
-        return [step for event, step in self.events if event == "done"]
-
-    def _record(self, event, step=None, fields=None) -> None:
-        if event == "ghost-registered":
-            self.ghosts.append(fields["node_id"])
-        self.events.append((event, step))
-        self.has_begun_lowering |= (event, step) == ("begun", "lower")
 
 
 def test_steps_are_done_in_order_and_what_is_done_is_left_alone():
@@ -129,7 +102,7 @@ def test_where_nobody_knows_the_level_nothing_is_given_back_and_the_sentence_is_
 def test_abort_asks_the_leader_and_not_brokers_which_hear_of_it_later(brokers):
     lifted = Lifted()
     lifted.quorum.voters.add(9)
-    lifted.has_begun_lowering = True
+    lifted.events = [("begun", "lower")]
     lifted.quorum.level, lifted.brokers.level = LOW, brokers
     with pytest.raises(LiftError, match="the level is low already"):
         lifted.abort()
@@ -138,7 +111,7 @@ def test_abort_asks_the_leader_and_not_brokers_which_hear_of_it_later(brokers):
 
 def test_brokers_that_report_the_level_of_before_prove_nothing_and_those_at_the_target_do():
     lifted = Lifted()
-    lifted.has_begun_lowering = True
+    lifted.events = [("begun", "lower")]
     lifted.quorum.leader_id = None
     with pytest.raises(LiftError, match="Whether the level is low is not known"):
         lifted.abort()
@@ -154,7 +127,7 @@ def test_a_lowering_that_takes_effect_while_the_quorum_is_given_back_is_named():
         async def finalized_level(self) -> int:
             return HIGH if 9 in self.voters else LOW
 
-    lifted.has_begun_lowering = True
+    lifted.events = [("begun", "lower")]
     lifted.quorum.__class__ = Late
     lifted.quorum.voters.add(9)
     with pytest.raises(LiftError, match="the level has become low meanwhile"):
@@ -189,3 +162,11 @@ def test_registrations_of_controllers_that_are_gone_are_named_at_the_end():
     lifted.quorum.observers = frozenset((4, 9))
     lifted.go()
     assert lifted.ghosts == [8, 9]
+
+
+def test_a_controller_that_has_just_started_is_asked_again_for_what_is_registered():
+    lifted = Lifted()
+    lifted.quorum.unknowing = 3
+    lifted.quorum.registered = frozenset((1, 2, 3, 8))
+    lifted.go()
+    assert lifted.ghosts == [8]

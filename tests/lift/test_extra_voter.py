@@ -1,14 +1,12 @@
 """The way by an extra voter on a made-up quorum: whatever stops it, the next command ends it, or restores what was."""
 
-import asyncio
 from dataclasses import dataclass, field, replace
 
 import msgspec
 import pytest
-from lift_fakes import HIGH, LIMITS, LOW, VOTERS, FakeBrokers, FakeProbe, FakeQuorum, lifted_cluster
+from lift_fakes import HIGH, LOW, VOTERS, FakeBrokers, FakeLift, FakeQuorum, KilledError, lifted_cluster
 
 from falkirk.client.quorum_description import QuorumDescription, ReplicaState
-from falkirk.lift.engine import Engine
 from falkirk.lift.errors import LiftError
 from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.journal import OriginalVoter
@@ -21,10 +19,6 @@ STATIC = tuple(
 # Changes of the voters in a lift that nothing stops: 9 joins, three leave, three return, 9 leaves.
 CHANGES = 8
 pytestmark = pytest.mark.usefixtures("polls_at_once")
-
-
-class KilledError(BaseException):
-    """Stands for the SIGKILL of the command."""
 
 
 @dataclass
@@ -124,16 +118,15 @@ class FakeProcess:
         return []
 
 
-class Lifted:
-    """A lift; `kept` counts the copies of undo bundles."""
+class Lifted(FakeLift):
+    """A lift by an extra voter."""
 
     def __init__(self, *, is_dynamic: bool = True) -> None:
+        super().__init__()
         self.is_dynamic = is_dynamic
         self.quorum = VotersQuorum(is_dynamic=is_dynamic)
         self.brokers = UpgradingBrokers(level=None, quorum=self.quorum)
         self.voters = VOTERS if is_dynamic else STATIC
-        self.has_begun_lowering = False
-        self.done: list[str | None] = []
         self.restart()
 
     def restart(self) -> None:
@@ -153,20 +146,7 @@ class Lifted:
             lowering=(Step("lower", "", cluster.is_lowered, self._lower),),
             keep_bundle=lambda _bundles: None,
         )
-        self.engine = Engine(
-            way,
-            cluster,
-            limits=LIMITS,
-            has_begun_lowering=lambda: self.has_begun_lowering,
-            record=self._record,
-            notice=lambda _text: None,
-        )
-
-    def go(self) -> None:
-        asyncio.run(self.engine.go(FakeProbe()))
-
-    def abort(self) -> None:
-        asyncio.run(self.engine.abort())
+        self.begin(way, cluster)
 
     def check(self, level: int) -> None:
         assert self.quorum.voters == {1, 2, 3}
@@ -182,16 +162,12 @@ class Lifted:
             self.voters = VOTERS
             assert [each["directory_id"] for each in fields["voters"]] == [each.directory_id for each in VOTERS]
 
-    def _record(self, event, step=None, _fields=None) -> None:
-        self.has_begun_lowering |= (event, step) == ("begun", "lower")
-        self.done += [step] if event == "done" else []
-
 
 def test_it_is_the_only_voter_when_the_level_falls_and_leaves():
     lifted = Lifted()
     lifted.go()
     lifted.check(LOW)
-    assert lifted.done == ["observe", "join", "lead", "lower", "return", "leave", "end"]
+    assert lifted.done() == ["observe", "join", "lead", "lower", "return", "leave", "end"]
     assert len(lifted.quorum.changes) == CHANGES
     # The leader is removed last: it resigns then.
     assert lifted.quorum.changes[1:4] == [("remove", 2), ("remove", 3), ("remove", 1)]
@@ -201,7 +177,7 @@ def test_static_voters_get_directory_ids_first_by_which_they_return():
     lifted = Lifted(is_dynamic=False)
     lifted.go()
     lifted.check(LOW)
-    assert lifted.done[0] == "upgrade"
+    assert lifted.done()[0] == "upgrade"
 
 
 @pytest.mark.parametrize("is_effective", [True, False])

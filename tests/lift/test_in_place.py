@@ -1,12 +1,9 @@
 """The way in place on made-up controllers: whatever stops it, the next command ends it, or restores what was."""
 
-import asyncio
-
 import pytest
-from lift_fakes import HIGH, LIMITS, LOW, VOTERS, FakeBrokers, FakeControllers, FakeProbe, lifted_cluster, originals
+from lift_fakes import HIGH, LOW, VOTERS, FakeBrokers, FakeControllers, FakeLift, KilledError, lifted_cluster, originals
 
 from falkirk.lift import in_place
-from falkirk.lift.engine import Engine
 from falkirk.lift.errors import HookError, LiftError
 from falkirk.lift.in_place import InPlace, replaced_voters
 from falkirk.lift.journal import OriginalBroker
@@ -18,10 +15,6 @@ ALL_KAFKA = {1: "kafka", 2: "kafka", 3: "kafka"}
 pytestmark = pytest.mark.usefixtures("polls_at_once")
 # Calls of hooks in a lift that nothing stops: two nodes are replaced and restored.
 HOOKS = 8
-
-
-class KilledError(BaseException):
-    """Stands for the SIGKILL of the command."""
 
 
 class FakeHooks:
@@ -63,17 +56,16 @@ class FakeHooks:
         self.controllers.elect()
 
 
-class Lifted:
-    """A lift in place; `lowered` counts the lowerings."""
+class Lifted(FakeLift):
+    """A lift in place."""
 
     def __init__(self, count: int = 3, **fields: object) -> None:
+        super().__init__()
         self.fields = fields
         self.voters = VOTERS[:count]
         ids = {voter.node_id for voter in self.voters}
         self.controllers = FakeControllers(voters=ids, running=dict.fromkeys(ids, "kafka"))
         self.hooks = FakeHooks(self.controllers)
-        self.has_begun_lowering = False
-        self.events: list[tuple[str, str | None]] = []
         self.dies_lowering = False
         self.never_commits = False
         self.restart()
@@ -87,24 +79,11 @@ class Lifted:
         follow = Lowering(None, parse_target("3.9"), cluster, leader=self.way.leader, config=None).steps()[1]
         self.way.lowering = (Step("lower", "", cluster.is_lowered, self._lower), follow)
         cluster.revive = self.way.revive
-        self.engine = Engine(
-            self.way,
-            cluster,
-            limits=LIMITS,
-            has_begun_lowering=lambda: self.has_begun_lowering,
-            record=self._record,
-            notice=lambda _text: None,
-        )
+        self.begin(self.way, cluster)
 
     async def _is_whole(self) -> bool:
         """Brokers that are controllers, too, serve as Kafka's alone."""
         return set(self.controllers.running.values()) == {"kafka"}
-
-    def go(self) -> None:
-        asyncio.run(self.engine.go(FakeProbe()))
-
-    def abort(self) -> None:
-        asyncio.run(self.engine.abort())
 
     async def _lower(self) -> None:
         await self.way.leader()
@@ -118,10 +97,6 @@ class Lifted:
         if self.dies_lowering:
             self.dies_lowering = False
             raise KilledError
-
-    def _record(self, event, step=None, _fields=None) -> None:
-        self.events.append((event, step))
-        self.has_begun_lowering |= (event, step) == ("begun", "lower")
 
 
 def test_a_majority_is_replaced_the_leader_last():

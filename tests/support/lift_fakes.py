@@ -1,5 +1,6 @@
 """A quorum and its brokers for tests of a lift: who leads, what is committed, and who has heard of it."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 
 from falkirk.client.cluster_description import ClusterDescription
@@ -7,10 +8,12 @@ from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.feature_metadata import FeatureMetadata
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
 from falkirk.client.quorum_description import QuorumDescription, ReplicaState
+from falkirk.lift.engine import Engine
 from falkirk.lift.errors import NoLeaderError
 from falkirk.lift.journal import Originals, OriginalVoter, VoterListener
 from falkirk.lift.lift_file import Limits
 from falkirk.lift.lifted_cluster import LiftedCluster
+from falkirk.lift.step import Way
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.metadata_progress_tags import MetadataProgress
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
@@ -31,6 +34,10 @@ VOTERS = tuple(
 )
 
 
+class KilledError(BaseException):
+    """Stands for the SIGKILL of the command."""
+
+
 @dataclass
 class FakeQuorum:
     """Stands for QuorumAccess. `level`: what the leader has committed; `leader_id`: None if nobody leads.
@@ -43,8 +50,13 @@ class FakeQuorum:
     voters: set[int] = field(default_factory=lambda: {1, 2, 3})
     observers: frozenset[int] = frozenset()
     registered: frozenset[int] = frozenset((1, 2, 3))
+    # How often a controller that has just started does not know the cluster yet.
+    unknowing: int = 0
 
     async def registered_controllers(self) -> frozenset[int]:
+        if self.unknowing:
+            self.unknowing -= 1
+            raise UNREACHABLE
         return self.registered
 
     async def describe(self) -> QuorumDescription:
@@ -184,3 +196,37 @@ def lifted_cluster(
         note=lambda _event, _fields: None,
         own_id=OWN_ID,
     )
+
+
+class FakeLift:
+    """Goes a way. `events`: what its journal has, with the step; `ghosts`: the registrations that it names."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str | None]] = []
+        self.ghosts: list[object] = []
+        self.engine: Engine | None = None
+
+    def begin(self, way: Way, cluster: LiftedCluster) -> None:
+        """Begin a command, which knows no more than the journal."""
+        self.engine = Engine(
+            way,
+            cluster,
+            limits=LIMITS,
+            has_begun_lowering=lambda: ("begun", "lower") in self.events,
+            record=self._record,
+            notice=lambda _text: None,
+        )
+
+    def go(self) -> None:
+        asyncio.run(self.engine.go(FakeProbe()))
+
+    def abort(self) -> None:
+        asyncio.run(self.engine.abort())
+
+    def done(self) -> list[str | None]:
+        return [step for event, step in self.events if event == "done"]
+
+    def _record(self, event: str, step: str | None = None, fields: dict[str, object] | None = None) -> None:
+        if event == "ghost-registered":
+            self.ghosts.append(fields["node_id"])
+        self.events.append((event, step))

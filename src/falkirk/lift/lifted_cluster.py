@@ -126,8 +126,16 @@ class LiftedCluster:
         did. Raises ClientError, too.
         """
         ended = () if self._own_id is None else (self._own_id,)
-        view = await self.view_within()
-        return find_ghosts(view, controllers=await self.quorum.registered_controllers(), ended=ended)
+        deadline_s = time.monotonic() + self._limit_s
+        while True:
+            view = await self.view_within()
+            try:
+                return find_ghosts(view, controllers=await self.quorum.registered_controllers(), ended=ended)
+            except ClientError:
+                # A controller of Kafka's that has just started knows no metadata.version, and refuses.
+                if time.monotonic() > deadline_s:
+                    raise
+            await asyncio.sleep(POLL_S)
 
     async def changed(self, change: Awaitable[None]) -> None:
         """Await a change of the voters. Its answer may be lost with the leader: the next view shows its result."""
