@@ -163,7 +163,7 @@ class Lift:
     async def _begin(self) -> Originals:
         """Check the cluster, refuse what cannot work, and write down what it is."""
         checked = await self._checked()
-        self._refuse(checked)
+        check_may_begin(self._file, checked)
         seen = checked.observation
         controllers = self._file.controllers or tuple(seen.quorum.voter_endpoints.values() if seen.quorum else ())
         place = self._file.extra_voter
@@ -223,23 +223,6 @@ class Lift:
         log_bytes = sum(file.stat().st_size for file in (fetched / METADATA_DIRECTORY).iterdir())
         place = self._file.extra_voter
         check_room([self._journal.directory, *([] if place is None else [Path(place.directory)])], log_bytes)
-
-    def _refuse(self, checked: LiftCheck) -> None:
-        """Raise LiftError for rights that are missing, what is in the way, another way, and losses not accepted."""
-        seen = checked.observation
-        missing = dict.fromkeys([*(each.needs for each in seen.unseen if each.needs), *seen.missing_rights])
-        if missing:
-            raise LiftError("\n".join(f"missing right: {right}" for right in missing))
-        if checked.blockers:
-            raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
-        check_way(self._file, checked.way)
-        assert checked.logs is not None, "a log that cannot be read is in the way"
-        kinds = self._file.not_accepted(checked.loss_kinds)
-        if kinds:
-            raise LossesNotAcceptedError(
-                f"the lift would lose {', '.join(kinds)}, which accept_losses does not name: "
-                "`falkirk lift check` lists each loss"
-            )
 
     def _engine(self, stack: AsyncExitStack, originals: Originals) -> Engine:
         if originals.target != str(self._target.metadata_version):
@@ -376,6 +359,24 @@ class Lift:
         quorum = QuorumAccess(endpoints, self._connections.controllers)
         stack.push_async_callback(quorum.close)
         return quorum
+
+
+def check_may_begin(file: LiftFile, checked: LiftCheck) -> None:
+    """Raise LiftError for rights that are missing, what is in the way, another way, and losses not accepted."""
+    seen = checked.observation
+    missing = dict.fromkeys([*(each.needs for each in seen.unseen if each.needs), *seen.missing_rights])
+    if missing:
+        raise LiftError("\n".join(f"missing right: {right}" for right in missing))
+    if checked.blockers:
+        raise LiftError("\n".join(f"in the way: {blocker}" for blocker in checked.blockers))
+    check_way(file, checked.way)
+    assert checked.logs is not None, "a log that cannot be read is in the way"
+    kinds = file.not_accepted(checked.loss_kinds)
+    if kinds:
+        raise LossesNotAcceptedError(
+            f"the lift would lose {', '.join(kinds)}, which accept_losses does not name: "
+            "`falkirk lift check` lists each loss"
+        )
 
 
 def check_way(file: LiftFile, way: WayChoice | None) -> None:

@@ -1,7 +1,16 @@
 """`falkirk lift run`, `abort` and `status` where nothing can be done: one sentence, exit status 1, nothing changed."""
 
+import fcntl
+
+import msgspec
 import pytest
 
+from falkirk.lift.journal import Entry, Journal, Originals, OriginalVoter, VoterListener
+
+VOTER = OriginalVoter(
+    node_id=1, directory_id="00" * 16, listeners=(VoterListener(name="CONTROLLER", host="127.0.0.1", port=9),)
+)
+ORIGINALS = Originals(cluster_id="c", leader_id=1, voters=(VOTER,), levels={"metadata.version": 30}, target="3.9-IV0")
 PLACE = "place: {node_id: 9001, listener: '127.0.0.1:1', directory: controller}\n"
 NOTHING = "127.0.0.1:9"
 
@@ -45,3 +54,35 @@ def test_a_journal_that_was_damaged_is_named_with_its_line(falkirk, tmp_path):
     ended = falkirk("lift", "run", str(path))
     assert (ended.exit_code, ended.stdout) == (1, "")
     assert ended.stderr.startswith(f"{journal}: line 1 cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "last", "message"),
+    [
+        ({"target": "4.0-IV3"}, "begun", "the lift under way goes to 4.0-IV3, not to 3.9-IV0"),
+        ({"is_in_place": True}, "begun", "place: the lift under way goes in place"),
+        ({"is_in_place": True, "replaces_one": True}, "begun", "place: the lift under way goes in place of one"),
+        ({}, "finished", "the lift of {folder}/lift-state is over: name another state directory"),
+        ({}, "aborted", "the lift of {folder}/lift-state is over: name another state directory"),
+    ],
+)
+def test_another_lift_in_the_state_directory_is_not_gone_on_with(falkirk, tmp_path, change, last, message):
+    journal = Journal(tmp_path / "lift-state")
+    fields = msgspec.to_builtins(msgspec.structs.replace(ORIGINALS, **change))
+    journal.append(Entry(at_ms=1, event="originals", fields=fields))
+    journal.append(Entry(at_ms=2, event=last, step="join" if last == "begun" else None))
+    before = journal.read()
+    ended = falkirk("lift", "run", str(lift_file(tmp_path)))
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (1, "", f"{message.format(folder=tmp_path)}\n")
+    assert journal.read() == before
+
+
+@pytest.mark.parametrize("command", ["run", "abort"])
+def test_a_lift_that_another_process_works_on_is_left_alone(falkirk, tmp_path, command):
+    state = tmp_path / "lift-state"
+    state.mkdir()
+    with (state / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ended = falkirk("lift", command, str(lift_file(tmp_path)))
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert ended.stderr == f"{state}: another process works on this lift\n"
