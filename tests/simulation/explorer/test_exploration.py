@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from falkirk.simulation.explorer.cluster import ExploredCluster
 from falkirk.simulation.explorer.exploration import Exploration
+from falkirk.simulation.explorer.replica_steps import NodeView
+from falkirk.simulation.explorer.scope import Scope
 from falkirk.simulation.explorer.scopes import SCOPES
 
 ELECTION = SCOPES["election"]
@@ -21,6 +24,43 @@ def test_runs_that_differ_in_names_only_are_explored_once():
     result = Exploration(replace(ELECTION, depth_max=1, crashes_max=0)).run()
     # What the first can do; what the others can do is the same under other names.
     assert result.states < 6
+
+
+def shape(view: NodeView) -> str:
+    """A replica without its name, and without the checksums of batches that name replicas."""
+    history, committed = (tuple(each[:3] for each in batches) for batches in (view.history, view.committed))
+    return repr(
+        replace(view, node_id=0, voted_id=None, text="", history=history, committed=committed, voters=len(view.voters))
+    )
+
+
+def shapes(scope: Scope, monkeypatch: pytest.MonkeyPatch, *, is_reduced: bool) -> tuple[set[object], int]:
+    """Return the states that a scope reaches as they are under any names, and how many there were with names."""
+    found = set()
+    follow = ExploredCluster.follow
+
+    def noting(cluster, state, event, **options):
+        followed = follow(cluster, state, event, **options)
+        if followed is not None:
+            found.add(tuple(sorted(map(shape, cluster.views(followed.state)))))
+        return followed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ExploredCluster, "follow", noting)
+        if not is_reduced:
+            patched.setattr(ExploredCluster, "_is_first_of_its_kind", lambda *_: True)
+        result = Exploration(scope).run()
+    assert result.problem is None
+    return found, result.states
+
+
+@pytest.mark.slow
+def test_every_state_is_reached_under_some_names(monkeypatch):
+    scope = replace(ELECTION, depth_max=4)
+    reduced, fewer = shapes(scope, monkeypatch, is_reduced=True)
+    every, more = shapes(scope, monkeypatch, is_reduced=False)
+    assert reduced == every
+    assert fewer < more
 
 
 def test_the_same_scope_has_the_same_states():
@@ -62,6 +102,16 @@ def test_every_run_of_an_election_keeps_the_invariants():
     assert result.is_complete
     # Both are properties of the scope: a reduction that hides states, or a state that is counted twice, changes them.
     assert result.states > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "depth"), [("snapshot-four", 7), ("snapshot-four-crash", 5), ("snapshot-five", 5)])
+def test_every_short_run_of_a_commit_by_snapshot_keeps_the_invariants(name, depth):
+    result = Exploration(replace(SCOPES[name], depth_max=depth)).run()
+    assert result.problem is None, "\n".join(result.run)
+    assert result.depth == depth
+    # So many that voters have taken the snapshot, and others have been elected.
+    assert result.states > 3000
 
 
 @pytest.mark.slow
