@@ -1,11 +1,13 @@
 """`falkirk quorum` on real Kafka, beside kafka-metadata-quorum: static voters of 3.9, dynamic ones of 4.3."""
 
 import re
+from typing import Any
 
 import pytest
+from falkirk_node import FalkirkNode
 from falkirk_program import falkirk
 from kafka_cluster import Clusters, KafkaCluster
-from kafka_tools import QUORUM, outputs
+from kafka_tools import FEATURES, QUORUM, outputs
 from waiting import becomes
 
 pytestmark = pytest.mark.interop
@@ -108,3 +110,48 @@ def test_dynamic_voters_are_described_removed_and_added_as_by_the_tool(clusters:
     assert again.status == 1
     assert "DUPLICATE_VOTER: The voter id for ReplicaKey(" in again.stderr
     describe(cluster, "--status")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ours", [{3}, {1, 2}], ids=["kafka-leads", "falkirk-leads"])
+def test_static_voters_of_kafka_and_of_falkirk_become_dynamic_together(clusters: Clusters, ours: set[int]) -> None:
+    """Those of the kind that has a majority start first, so one of them leads."""
+    cluster = clusters.new("4.3.1", {1: _CONTROLLER, 2: _CONTROLLER, 3: _CONTROLLER, 11: _BROKER})
+    cluster.format()
+    nodes = cluster.nodes
+    for node_id in ours:
+        node = nodes[node_id]
+        nodes[node_id] = FalkirkNode(
+            node.release, node.layout, node.quorum, home=node.home.with_name(f"ours-{node_id}"), settings=node.settings
+        )
+    first = ours if len(ours) > 1 else {1, 2, 3} - ours
+    for some in ({*first, 11}, {1, 2, 3} - first):
+        for node_id in some:
+            nodes[node_id].start()
+        for node_id in some:
+            nodes[node_id].wait_started()
+    servers = ["--bootstrap-server", cluster.bootstrap_servers]
+
+    def quorum() -> dict[str, Any]:
+        ended = falkirk("quorum", *servers, "describe", "--json")
+        return ended.document if ended.status == 0 else {"leader_id": None, "voters": []}
+
+    becomes(lambda: {each["node_id"] for each in quorum()["voters"]}, {1, 2, 3})
+    leader_id = quorum()["leader_id"]
+    assert leader_id in first
+    becomes(lambda: falkirk("quorum", *servers, "upgrade", "--dry-run").stdout, "kraft.version can be upgraded to 1.\n")
+    outputs([FEATURES, *servers, "upgrade", "--feature", "kraft.version=1"])
+    becomes(lambda: (quorum()["kraft_version"], all(each["directory_id"] for each in quorum()["voters"])), (1, True))
+    # Whoever leads next has the voters from the log alone.
+    nodes[leader_id].stop()
+    becomes(lambda: quorum()["leader_id"] in {1, 2, 3} - {leader_id}, True)
+    nodes[leader_id].start()
+    nodes[leader_id].wait_started()
+    [other] = {1, 2, 3} - {quorum()["leader_id"], leader_id}
+    for command in (
+        ["remove", "--controller-id", str(other)],
+        ["--command-config", str(nodes[other].properties_file), "add-controller"],
+    ):
+        ended = falkirk("quorum", *servers, *command)
+        assert ended.status == 0, ended
+    becomes(lambda: {each["node_id"] for each in quorum()["voters"]}, {1, 2, 3})
