@@ -2,6 +2,8 @@
 
     spark_program.py SERVERS TOPIC ROWS JAR...
 
+It reads what `TOPIC-transactions` has, too, with each isolation level.
+
 A JVM keeps the jars that it was started with, so the connector cannot be added to the session of other tests.
 """
 
@@ -41,7 +43,11 @@ def main(servers: str, topic: str, rows: int, jars: list[str]) -> None:
         later = read(
             session, servers, topic, startingTimestamp="4102444800000", startingOffsetsByTimestampStrategy="latest"
         )
-        json.dump({"all": sorted_rows(everything), "some": sorted_rows(some), "later": sorted_rows(later)}, sys.stdout)
+        reported = {"all": sorted_rows(everything), "some": sorted_rows(some), "later": sorted_rows(later)}
+        for level in ("read_committed", "read_uncommitted"):
+            frame = read(session, servers, f"{topic}-transactions", **{"kafka.isolation.level": level})
+            reported[level] = sorted(int(row.value) for row in frame.collect())
+        json.dump(reported, sys.stdout)
     finally:
         session.stop()
 

@@ -1,4 +1,4 @@
-"""Spark's Kafka sink and source in batch, against a cluster of ours and one of Kafka's."""
+"""Spark's Kafka sink and source in batch, against a cluster of ours and one of Kafka's; transactions are read."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import confluent_kafka as ck
 import pyspark
 import pytest
 from client_cluster import ClientCluster
@@ -30,6 +31,7 @@ PROGRAM = Path(__file__).with_name("spark_program.py")
 ROWS = 500
 TOPIC = "spark"
 TIMEOUT_S = 300
+TRANSACTIONAL = 60
 
 
 def test_spark_writes_rows_and_reads_them_back(
@@ -37,6 +39,8 @@ def test_spark_writes_rows_and_reads_them_back(
 ) -> None:
     client_factory.get("librdkafka", served.access("PLAINTEXT")).create_topic(TOPIC, partitions=3)
     served.await_topic(TOPIC, partitions=3)
+    client_factory.get("librdkafka", served.access("PLAINTEXT")).create_topic(f"{TOPIC}-transactions", partitions=3)
+    write_transactions(served.bootstrap_servers)
     jars = connector_jars(Path(pyspark.__file__).parent / "jars")
     command = [sys.executable, str(PROGRAM), served.bootstrap_servers, TOPIC, str(ROWS), *map(str, jars)]
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -54,3 +58,25 @@ def test_spark_writes_rows_and_reads_them_back(
     assert offsets == list(range(len(offsets)))
     assert reported["some"] == [row for row in everything if row[0] > 0 or 3 <= row[1] < 5]
     assert reported["later"] == []
+    assert reported["read_committed"] == [number for number in range(TRANSACTIONAL) if is_committed(number)]
+    assert reported["read_uncommitted"] == list(range(TRANSACTIONAL))
+
+
+def write_transactions(servers: str) -> None:
+    """Write numbers in transactions of ten, every other of which is aborted."""
+    producer = ck.Producer({"bootstrap.servers": servers, "transactional.id": "for-spark"})
+    producer.init_transactions(60)
+    for first in range(0, TRANSACTIONAL, 10):
+        producer.begin_transaction()
+        for number in range(first, first + 10):
+            producer.produce(f"{TOPIC}-transactions", str(number).encode(), partition=number % 3)
+        if is_committed(first):
+            producer.commit_transaction(60)
+        else:
+            # Otherwise librdkafka forgets what it has not sent.
+            producer.flush(60)
+            producer.abort_transaction(60)
+
+
+def is_committed(number: int) -> bool:
+    return number // 10 % 2 == 0
