@@ -28,10 +28,13 @@ def verdicts(monkeypatch):
     """The verdict of each seed; those that are not named pass."""
     known: dict[int, Verdict] = {}
 
-    def simulate(seed: int, *, keeps_timeline: bool, has_step_costs: bool = False) -> SimulationResult:
+    def simulate(
+        seed: int, *, keeps_timeline: bool, has_step_costs: bool = False, has_transactions: bool = False
+    ) -> SimulationResult:
         verdict = known.get(seed, Verdict.PASSED)
         problem = None if verdict is Verdict.PASSED else "SingleLeader: two of them"
         problem = "NoStepStalls: a long one" if problem and has_step_costs else problem
+        problem = "OneEpochOwner: two of them" if problem and has_transactions else problem
         timeline = PASSED.timeline if keeps_timeline else []
         return replace(PASSED, seed=seed, verdict=verdict, problem=problem, timeline=timeline)
 
@@ -115,7 +118,15 @@ def test_a_seed_with_step_costs_is_played_again_with_them(falkirk, verdicts):
     assert result.stderr.endswith("not passed: seed 3; play again with: falkirk simulate --seed 3 --step-costs\n")
 
 
-def test_brokers_on_zookeeper_have_no_step_costs(falkirk):
-    result = falkirk("simulate", "--seed", "3", "--zookeeper", "--step-costs")
+def test_a_seed_with_transactions_is_played_again_with_them(falkirk, verdicts):
+    verdicts[3] = Verdict.WRONG
+    result = falkirk("simulate", "--seed", "3", "--quiet", "--transactions")
+    assert "OneEpochOwner: two of them" in result.stdout
+    assert result.stderr.endswith("not passed: seed 3; play again with: falkirk simulate --seed 3 --transactions\n")
+
+
+@pytest.mark.parametrize("option", ["--step-costs", "--transactions"])
+def test_brokers_on_zookeeper_have_neither_step_costs_nor_transactions(falkirk, option):
+    result = falkirk("simulate", "--seed", "3", "--zookeeper", option)
     assert result.exit_code == 2
-    assert "--step-costs is for KRaft's nodes, not for --zookeeper" in result.stderr
+    assert f"{option} is for KRaft's nodes, not for --zookeeper" in result.stderr

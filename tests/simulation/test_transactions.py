@@ -1,11 +1,11 @@
 """Transactions while brokers crash and are cut off: whole or not at all, and one owner of each epoch."""
 
-from dataclasses import replace
-
 import pytest
-from transaction_clusters import disturbed, quiet
+from simulated_seeds import assert_passed
+from transaction_clusters import at_moving_levels, disturbed, quiet
 
-from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetFeature
+from falkirk.simulation.machine.world import World
+from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.run import Verdict, simulate
 from falkirk.versions.release import Release
 
@@ -32,12 +32,33 @@ def test_transactions_survive_crashes_and_partitions(word: str, level: int, seed
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 7])
+def test_seeds_with_transactions_pass(seed: int) -> None:
+    result = simulate(seed, keeps_timeline=False, has_transactions=True)
+
+    assert_passed(result)
+    assert result.counts["transactions committed"] > 10
+
+
+@pytest.mark.slow
 @pytest.mark.full
-@pytest.mark.parametrize(("before", "after"), [(0, 2), (2, 0)])
-def test_transactions_go_on_while_transaction_version_is_raised_or_lowered(before: int, after: int) -> None:
-    steps = (Pause(for_ms=3_000), SetFeature(name="transaction.version", to=after), Pause(for_ms=3_000))
-    scenario = replace(quiet(Release.parse("4.3"), before), roll=RollPlan(steps=steps))
-    result = simulate(1, keeps_timeline=False, scenario=scenario)
+@pytest.mark.parametrize("first", range(1000, 1400, 20))
+def test_whatever_happens_for_long_transactions_are_whole(first: int) -> None:
+    for seed in range(first, first + 20):
+        assert_passed(simulate(seed, keeps_timeline=False, has_transactions=True))
+
+
+def test_seeds_without_the_option_have_no_transactions() -> None:
+    for seed in range(50):
+        chosen = Scenario.of_seed(World(seed).chance)
+
+        assert chosen.data is None or not chosen.data.transactions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 11))])
+def test_transactions_go_on_while_transaction_version_is_raised_and_lowered(seed: int) -> None:
+    result = simulate(seed, keeps_timeline=False, scenario=at_moving_levels())
 
     assert result.verdict is Verdict.PASSED, result.problem
-    assert result.counts["transactions committed"] > 10
+    assert result.counts["transactions committed"] > 30

@@ -66,6 +66,9 @@ for seed in range(first, last):
         from transaction_clusters import disturbed
         from falkirk.versions.release import Release
         scenario = disturbed(Release.parse("4.3"), 2)
+    if kind == "transaction_levels":
+        from transaction_clusters import at_moving_levels
+        scenario = at_moving_levels()
     if kind == "data":
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
@@ -84,7 +87,8 @@ class PlantedBug:
     When the code changes, a seed may find a bug in another way: ` or ` separates the kinds of a patch.
 
     `folder`: which runs find it: `data` with data, `elr` two brokers with eligible leader replicas, `groups` a small
-    cluster with a group, `transactions` one with transactional clients, `commits` one whose brokers are cut off for
+    cluster with a group, `transactions` one with transactional clients, `transaction_levels` one whose
+    transaction.version goes up and down, `commits` one whose brokers are cut off for
     seconds, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `zookeeper` any run of
     KIP-584's mode, `explorer` the exploration of `scope`, in place of a seed.
     """

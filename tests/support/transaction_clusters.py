@@ -6,8 +6,10 @@ from group_clusters import SCENARIO as GROUP_SCENARIO
 
 from falkirk.simulation.plans.data_plan import TopicPlan
 from falkirk.simulation.plans.fault_plan import FaultPlan
+from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetFeature
 from falkirk.simulation.plans.scenario import Scenario
 from falkirk.simulation.plans.transaction_plan import TRANSACTED, TransactionPlan
+from falkirk.versions.features import TRANSACTION_VERSION
 from falkirk.versions.release import Release
 
 TOPIC = TopicPlan(
@@ -44,3 +46,14 @@ def disturbed(release: Release, transaction_version: int) -> Scenario:
     """Return the cluster with brokers that crash and are cut off."""
     faults = FaultPlan(kinds=frozenset({"crashes", "partitions"}), interval_ms=500, downtime_ms_max=1500)
     return replace(quiet(release, transaction_version), faults=faults, faults_ms=12_000)
+
+
+def at_moving_levels() -> Scenario:
+    """Return the quiet cluster while an operator takes transaction.version up and down, and down step by step."""
+    steps = [
+        step
+        for level in (2, 0, 2, 1, 0, 1, 2)
+        for step in (Pause(for_ms=2_000), SetFeature(name=TRANSACTION_VERSION, to=level))
+    ]
+    roll = RollPlan(steps=(*steps, Pause(for_ms=2_000)))
+    return replace(quiet(Release.parse("4.3"), 0), roll=roll)

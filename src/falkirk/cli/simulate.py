@@ -34,6 +34,9 @@ def command(
     step_costs: Annotated[
         bool, typer.Option("--step-costs", help="Let steps of nodes take time; a step of more than 50 ms is wrong.")
     ] = False,
+    transactions: Annotated[
+        bool, typer.Option("--transactions", help="Play clients with transactions; other runs have none.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a cluster of controllers and brokers with faults, all chance from one seed, and check what must hold.
@@ -45,11 +48,12 @@ def command(
     from falkirk.simulation.run import Verdict  # noqa: PLC0415  the same
     from falkirk.simulation.zookeeper import run as zookeeper_run  # noqa: PLC0415  the same
 
-    if step_costs and zookeeper:
-        raise WrongUsageError("--step-costs is for KRaft's nodes, not for --zookeeper")
-    simulate: Callable[..., SimulationResult] = zookeeper_run.simulate if zookeeper else run.simulate
-    if step_costs:
-        simulate = partial(run.simulate, has_step_costs=True)
+    if zookeeper and (step_costs or transactions):
+        option = "--step-costs" if step_costs else "--transactions"
+        raise WrongUsageError(f"{option} is for KRaft's nodes, not for --zookeeper")
+    simulate: Callable[..., SimulationResult] = zookeeper_run.simulate
+    if not zookeeper:
+        simulate = partial(run.simulate, has_step_costs=step_costs, has_transactions=transactions)
     results = []
     for number in range(seed, seed + runs):
         result = simulate(number, keeps_timeline=not quiet)
@@ -60,7 +64,7 @@ def command(
     failed = [result for result in results if result.verdict is not Verdict.PASSED]
     if failed:
         worst = next(verdict for verdict in _WORST_FIRST if any(result.verdict.name == verdict for result in failed))
-        options = " --zookeeper" * zookeeper + " --step-costs" * step_costs
+        options = " --zookeeper" * zookeeper + " --step-costs" * step_costs + " --transactions" * transactions
         raise NotPassedError(failed, _WORST_FIRST[worst], options)
 
 

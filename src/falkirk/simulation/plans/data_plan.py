@@ -7,13 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from falkirk.simulation.plans.group_plan import GroupPlan, group_properties
-from falkirk.simulation.plans.transaction_plan import transaction_properties
+from falkirk.simulation.plans.transaction_plan import TRANSACTED, TransactionPlan, transaction_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.protocol.chance import Chance
-    from falkirk.simulation.plans.transaction_plan import TransactionPlan
 
 _REPLICAS_MAX: Final = 3
 
@@ -113,6 +112,19 @@ class DataPlan:
         """Return the configs that the brokers need for groups and transactions."""
         transactions = transaction_properties(broker_count) if self.transactions else {}
         return {**(group_properties(broker_count) if self.groups or transactions else {}), **transactions}
+
+    def with_transactions(self, chance: Chance, broker_count: int) -> DataPlan:
+        """Add transactional clients, and the topic that they write to."""
+        replication_factor = min(_REPLICAS_MAX, broker_count)
+        configs = {"retention.ms": "-1", "segment.ms": chance.choice(("500", "3000"))}
+        topic = TopicPlan(
+            name=TRANSACTED,
+            partition_count=chance.randrange(2, 4),
+            replication_factor=replication_factor,
+            configs={**configs, "min.insync.replicas": str(max(1, replication_factor - 1))},
+        )
+        plans = tuple(TransactionPlan.of(chance, number) for number in range(chance.choice((1, 2, 2))))
+        return replace(self, topics=(*self.topics, topic), transactions=plans)
 
     def with_groups(self, chance: Chance) -> DataPlan:
         """Add groups that read the first topic, which is never deleted."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION, TRANSACTION_VERSION
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSIONS, MetadataVersion
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from falkirk.protocol.chance import Chance
 
@@ -147,6 +147,13 @@ class RollPlan:
         """
         return replace(self, steps=tuple(_with_elr(self.steps, chance, dict(releases), level)))
 
+    def with_transaction_levels(self, chance: Chance, releases: Mapping[int, Release]) -> RollPlan:
+        """Move transaction.version from 0 up and down between the steps, where all nodes support it.
+
+        `releases`: as in `of`. It is lowered before a node is restarted as a release that does not support it.
+        """
+        return replace(self, steps=tuple(_with_transaction_levels(self.steps, chance, dict(releases))))
+
     def __str__(self) -> str:
         """Return the steps as one line."""
         unlowerable = [f"{node_id} cannot lower" for node_id in sorted(self.unlowerable)]
@@ -156,6 +163,29 @@ class RollPlan:
 def runs_level(release: Release, level: MetadataVersion) -> bool:
     """Return whether a release supports a metadata.version."""
     return not release.unsupported_features({"metadata.version": level.level})
+
+
+def highest_transaction_version(releases: Iterable[Release]) -> int:
+    """Return the highest transaction.version that all of some releases support."""
+    ranges = [release.supported_features().get(TRANSACTION_VERSION) for release in releases]
+    return min((0 if each is None else each.highest for each in ranges), default=0)
+
+
+def _with_transaction_levels(steps: Sequence[Step], chance: Chance, releases: dict[int, Release]) -> Iterator[Step]:
+    level = 0
+    for step in (None, *steps):
+        if isinstance(step, Restart):
+            releases.update(dict.fromkeys(step.node_ids, step.release))
+        highest = highest_transaction_version(releases.values())
+        if level > highest:
+            level = highest
+            yield SetFeature(name=TRANSACTION_VERSION, to=level)
+        if step is not None:
+            yield step
+        others = [each for each in range(highest + 1) if each != level]
+        if others and chance.random() < 0.6:
+            level = chance.choice(others)
+            yield SetFeature(name=TRANSACTION_VERSION, to=level)
 
 
 def _with_elr(

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Final
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.simulation.plans.data_plan import DataPlan
 from falkirk.simulation.plans.fault_plan import POWER_LOSSES, REPEATED_REQUESTS, WIPED_DISKS, FaultPlan
-from falkirk.simulation.plans.roll_plan import DYNAMIC_RELEASES, ROLLING_RELEASES, RollPlan
+from falkirk.simulation.plans.roll_plan import (
+    DYNAMIC_RELEASES,
+    ROLLING_RELEASES,
+    Pause,
+    RollPlan,
+    highest_transaction_version,
+)
 from falkirk.versions.features import GROUP_VERSION, TRANSACTION_VERSION
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from falkirk.protocol.chance import Chance
     from falkirk.simulation.plans.rehearsed_cluster import RehearsedCluster
@@ -84,12 +90,25 @@ class Scenario:
             segment_bytes=chance.choice((4_000, 1024 * 1024)),
         )
 
-    def with_data(self, chance: Chance) -> Scenario:
+    @classmethod
+    def of_seed(cls, chance: Callable[[str], Chance], *, has_transactions: bool = False) -> Scenario:
+        """Choose the scenario of a seed. `chance` has its streams by purpose.
+
+        `has_transactions`: it has data, and clients with transactions.
+        """
+        scenario = cls.of(chance("scenario"))
+        scenario = scenario.with_data(chance("data"), is_required=has_transactions)
+        scenario = scenario.with_roll(chance("roll")).with_elr(chance("elr"))
+        scenario = scenario.with_groups(chance("groups"))
+        return scenario.with_transactions(chance("transactions")) if has_transactions else scenario
+
+    def with_data(self, chance: Chance, *, is_required: bool = False) -> Scenario:
         """Add brokers with data, half of the time; at most one scripted broker stays, which holds none.
 
-        No quorum of brokers survives the loss of a disk: disks of controllers that are brokers are not wiped.
+        `is_required`: always. No quorum of brokers survives the loss of a disk: disks of controllers that are brokers
+        are not wiped.
         """
-        if chance.random() < 0.5:
+        if chance.random() < 0.5 and not is_required:
             return self
         oldest = min(RELEASES.index(release.word) for release in self.releases)
         is_combined = chance.random() < 0.25
@@ -137,6 +156,26 @@ class Scenario:
         kinds = self.faults.kinds - {REPEATED_REQUESTS}
         faults = replace(self.faults, kinds=kinds)
         return replace(self, data=self.data.with_groups(chance), broker_count=0, faults=faults)
+
+    def with_transactions(self, chance: Chance) -> Scenario:
+        """Add transactional clients to a scenario with data; mostly transaction.version moves meanwhile.
+
+        A scripted broker is no coordinator. A repeated request can open a transaction that nobody ends, and a power
+        loss can undo a commit, in Kafka, too.
+        """
+        assert self.data is not None, "it is required"
+        releases = {node_id: self.release_of(node_id) for node_id in (*self.controller_ids, *self.broker_nodes)}
+        data = self.data.with_transactions(chance, len(self.brokers))
+        roll = self.roll
+        if roll is None and chance.random() < 0.6:
+            roll = RollPlan(steps=(Pause(for_ms=chance.randrange(500, 4_000)),) * chance.choice((1, 2, 4)))
+        if roll is None:
+            highest = highest_transaction_version(releases.values())
+            data = replace(data, transaction_version=chance.randrange(0, highest + 1))
+        else:
+            roll = roll.with_transaction_levels(chance, releases)
+        kinds = self.faults.kinds - {REPEATED_REQUESTS, POWER_LOSSES}
+        return replace(self, data=data, roll=roll, broker_count=0, faults=replace(self.faults, kinds=kinds))
 
     @property
     def first_features(self) -> dict[str, int]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from falkirk.protocol.chance import Chance
+
 TRANSACTED: Final = "transacted"
 """The topic of transactions. Nothing else writes to it, and nothing of it is deleted."""
 TRANSACTION_TIMEOUT_MS: Final = 3_000
@@ -27,6 +29,15 @@ class TransactionPlan:
     interval_ms: int
     aborted_share: float = 0.25
     abandoned_share: float = 0.1
+
+    @classmethod
+    def of(cls, chance: Chance, number: int) -> TransactionPlan:
+        """Choose a plan; half of the ids are fought for."""
+        return cls(
+            transactional_id=f"transactions-{number}",
+            client_count=chance.choice((1, 2)),
+            interval_ms=chance.choice((50, 200, 600)),
+        )
 
     @property
     def group_id(self) -> str:

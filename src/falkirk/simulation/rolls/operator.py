@@ -241,7 +241,7 @@ class Operator:
         yield lambda: self._levels.level == to
 
     def _set_feature(self, step: SetFeature) -> Waiting:
-        is_raised = step.to > 0
+        is_raised = step.to > (self._cluster.finalized_features or {}).get(step.name, 0)
         kind = UpgradeType.UPGRADE if is_raised else UpgradeType.SAFE_DOWNGRADE
         while True:
             yield from self._ask(feature_update(step.name, step.to, kind))

@@ -204,6 +204,9 @@ class TransactionalClient(SequentialClient):
         if draw < self._plan.abandoned_share:
             self.note(f"leaves {transaction}")
             yield 2 * TRANSACTION_TIMEOUT_MS
+            if self.is_over:
+                # It never comes back: nothing but the timeout ends its transaction.
+                return False
         is_commit = outcome is _Outcome.DONE and draw < 1 - self._plan.aborted_share
         is_owner = yield from self._end(transaction, is_commit=is_commit)
         # What became of a batch is unknown: its sequence number must not be used again in this epoch.
