@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord
-from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
+from falkirk.coordinator.transactions.transaction_metadata import NO_PARTITIONS, TransactionMetadata
 from falkirk.protocol.messages import TransactionLogKey, TransactionLogValue
 from falkirk.protocol.messages.transaction_log_value import PartitionsSchema
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
@@ -55,7 +55,9 @@ def recorded_metadata(transactional_id: str, value: TransactionLogValue) -> Tran
         timeout_ms=value.transaction_timeout_ms,
         last_update_timestamp_ms=value.transaction_last_update_timestamp_ms,
         state=state,
-        partitions=frozenset(TopicPartition(topic.topic, index) for topic in topics for index in topic.partition_ids),
+        partitions=frozenset(TopicPartition(topic.topic, index) for topic in topics for index in topic.partition_ids)
+        if topics
+        else NO_PARTITIONS,
         start_timestamp_ms=value.transaction_start_timestamp_ms,
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,
