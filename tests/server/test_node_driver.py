@@ -15,7 +15,7 @@ from falkirk.node.events import (
 )
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server.clock import Clock
-from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.connection_limits import ConnectionLimits, LimitSettings, ListenerLimits
 from falkirk.server.node_driver import STEP_BYTES_MAX
 from falkirk.server.peer import UNREAD_BYTES_MAX
 from falkirk.zookeeper_node.session.exchange import (
@@ -393,8 +393,8 @@ def test_connections_beyond_the_limits_are_refused() -> None:
         reader, first = await world.connect()
         first.write(b"x")
         await reader.readexactly(1)
-        refused, second = await world.connect()
-        assert await refused.read() == b""
+        waiting, second = await world.connect()
+        assert await waiting.read() == b""
         first.close()
         await world.node.until(lambda: bool(world.node.events_of(ConnectionLost)))
         reader, third = await world.connect()
@@ -403,9 +403,47 @@ def test_connections_beyond_the_limits_are_refused() -> None:
         for writer in (second, third):
             writer.close()
 
-    world = driven(story, limits=ConnectionLimits(max_connections=1))
+    world = driven(story, limits=ConnectionLimits(LimitSettings(max_per_ip=1)))
     assert len(world.node.events_of(ConnectionAccepted)) == 2
     assert "refused a connection host=127.0.0.1" in world.log.getvalue()
+
+
+def test_connections_beyond_max_connections_wait_and_are_not_read_from() -> None:
+    async def story(world: Driven) -> None:
+        first_reader, first = await world.connect()
+        first.write(b"1")
+        await first_reader.readexactly(1)
+        second_reader, second = await world.connect()
+        second.write(b"2")
+        first.write(b"3")
+        await first_reader.readexactly(1)
+        assert len(world.node.events_of(ConnectionAccepted)) == 1
+        first.close()
+        assert await second_reader.readexactly(1) == b"2"
+        second.close()
+
+    world = driven(story, limits=ConnectionLimits(LimitSettings(broker=ListenerLimits(max_connections=1))))
+    assert [event.data for event in world.node.events_of(BytesReceived)] == [b"1", b"3", b"2"]
+
+
+def test_a_lower_limit_closes_those_that_are_idle_for_longest() -> None:
+    async def story(world: Driven) -> None:
+        readers = []
+        for number in range(3):
+            reader, writer = await world.connect()
+            writer.write(b"%d" % number)
+            await reader.readexactly(1)
+            readers.append((reader, writer))
+        readers[0][1].write(b"x")
+        await readers[0][0].readexactly(1)
+        world.driver.admission.change(LimitSettings(broker=ListenerLimits(max_connections=1)))
+        assert await readers[1][0].read() == await readers[2][0].read() == b""
+        readers[0][1].write(b"y")
+        assert await readers[0][0].readexactly(1) == b"y"
+        for _, writer in readers:
+            writer.close()
+
+    driven(story)
 
 
 def test_facts_are_logged_in_the_order_of_the_effects() -> None:

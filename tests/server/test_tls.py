@@ -15,7 +15,7 @@ from falkirk.client.tls import client_context, server_context
 from falkirk.node.effects import Close, Connect, Send
 from falkirk.node.events import BytesReceived, ConnectionAccepted, ConnectionLost, ConnectionOpened
 from falkirk.protocol.endpoint import Endpoint
-from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.connection_limits import ConnectionLimits, LimitSettings
 from falkirk.server.listener_tls import ListenerTls
 
 if TYPE_CHECKING:
@@ -163,10 +163,10 @@ def test_who_does_not_shake_hands_is_cut_off_and_counts_until_then(monkeypatch: 
         await reader.readexactly(1)
         writer.close()
 
-    world = driven(story, tls=listener(), limits=ConnectionLimits(max_connections=1))
+    world = driven(story, tls=listener(), limits=ConnectionLimits(LimitSettings(max_per_ip=1)))
     assert len(world.node.events_of(ConnectionAccepted)) == 1
     assert "no handshake in time" in world.log.getvalue()
-    assert "max.connections is 1" in world.log.getvalue()
+    assert "max.connections.per.ip is 1" in world.log.getvalue()
 
 
 def test_many_handshakes_at_once_all_come_to_their_end() -> None:

@@ -12,11 +12,12 @@ from falkirk.node.events import Event
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server import process as event_loop
 from falkirk.server.clock import Clock
-from falkirk.server.connection_limits import ConnectionLimits
+from falkirk.server.connection_limits import ConnectionLimits, LimitSettings
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
 from falkirk.server.garbage_collector import GarbageCollector
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.node_driver import NodeDriver
+from falkirk.server.peer import Peer
 from falkirk.server.step_meter import StepMeter
 from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect
 
@@ -41,7 +42,7 @@ class Driven:
         *,
         meter: StepMeter | None = None,
         garbage: GarbageCollector | None = None,
-        limits: ConnectionLimits | None = None,
+        limits: ConnectionLimits[Peer] | None = None,
         max_idle_ms: int = HOUR_MS,
         connect_timeout_ms: int = 30_000,
         tls: ListenerTls | None = None,
@@ -56,7 +57,7 @@ class Driven:
             log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
             meter=meter or StepMeter(),
             garbage=garbage or NoGarbage(),
-            limits=limits or ConnectionLimits(),
+            limits=limits or ConnectionLimits(LimitSettings()),
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,
             when_started=self._take_start,

@@ -63,4 +63,17 @@ class Stop:
     reason: str | None = None
 
 
-Effect = Connect | Send | Close | Fact | Started | Stop
+@dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """Listeners, or limits of connections, are others now.
+
+    `properties`: those of server.properties with the dynamic configs that count. `opened` and `closed`: the names of
+    listeners that came and went; connections of the latter end.
+    """
+
+    properties: Mapping[str, str]
+    opened: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+
+
+Effect = Connect | Send | Close | Fact | Started | Stop | Reconfigured

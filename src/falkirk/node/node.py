@@ -27,6 +27,7 @@ from falkirk.node.connections.client_connections import ClientConnections
 from falkirk.node.connections.client_quotas import client_quotas
 from falkirk.node.connections.credentials import Credentials
 from falkirk.node.connections.holds import NOT_SERVING
+from falkirk.node.connections.listeners import Listeners
 from falkirk.node.connections.outbound_connections import OutboundConnections
 from falkirk.node.connections.request_facts import RequestFacts
 from falkirk.node.controller.controller_registrar import ControllerRegistrar
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.node.config.node_config import Listener, NodeConfig
+    from falkirk.node.config.node_config import NodeConfig
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.node.connections.client_connections import ConnectionCounters
     from falkirk.node.effects import Effect
@@ -114,6 +115,7 @@ class Node:
         self._request_facts = RequestFacts(
             node_id=config.node_id, release=config.release, now_ms=lambda: step.now_ms, effects=emit
         )
+        self._listeners = Listeners(config, emit)
         self._clients = self._make_clients(random)
         self._outbound = self._make_outbound(random)
         self._open_channel = partial(ActiveControllerChannel, step, self._outbound, lambda: self._raft.leader_endpoint)
@@ -130,17 +132,12 @@ class Node:
         self._controller = self._make_controller_role(startup)
         self._quorum = self._make_quorum_driver(startup)
         self._registration = ControllerRegistrar(
-            step,
-            applier,
-            self._open_channel("registration"),
-            incarnation_id=random_uuid(random),
-            effects=emit,
+            step, applier, self._open_channel("registration"), incarnation_id=random_uuid(random), effects=emit
         )
         try:
             self._broker = self._make_broker(startup, disk) if config.is_broker else None
         except OSError as error:
             raise StartupError(f"The disk of {config.metadata_log_dir} failed: {error}") from error
-        self._listeners: Mapping[str, Listener] = {listener.name: listener for listener in config.listeners}
         self._controller_ranges = listener_ranges(config, ListenerKind.CONTROLLER)
         self._kraft_version = self._raft.kraft_version
         self._unregistration: Unregistration | None = None
@@ -163,7 +160,7 @@ class Node:
             elements_max=_ELEMENTS_MAX,
             idle_ms_max=self.config.connections_max_idle_ms,
             on_answered=self._request_facts.answered if self.config.has_request_facts else None,
-            security=self.config.security,
+            security=lambda: self._listeners.security,
             credentials=Credentials(
                 lambda: self._applier.image, random, token_key=self.config.delegation_token_secret_key
             ),
@@ -336,6 +333,8 @@ class Node:
             self._clients.forget_answers(API_VERSIONS)
         if delta.topics is not None or delta.cluster is not None:
             self._clients.forget_answers(METADATA)
+        if delta.configs is not None:
+            self._listeners.apply(image.configs)
         if self._broker is not None:
             self._broker.on_metadata(delta, image)
 
@@ -362,13 +361,13 @@ class Node:
         self._step.wake()
 
     def _accept(self, accepted: ConnectionAccepted) -> None:
-        listener = self._listeners[accepted.listener]
+        listener = self._listeners.by_name.get(accepted.listener)
         # Brokers that shut down, this one included, need the controller, and voters must learn the next leader.
-        if self._shutdown.has_begun and not listener.is_controller:
+        if listener is None or (self._shutdown.has_begun and not listener.is_controller):
             self._effects.append(Close(accepted.connection_id))
             return
         throttle_ms = self._quotas.connected(accepted.client_host)
-        principal = admit(accepted, self.config.security, self._effects.append, throttle_ms=throttle_ms)
+        principal = admit(accepted, self._listeners.security, self._effects.append, throttle_ms=throttle_ms)
         if principal is None:
             return
         if listener.is_controller:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from falkirk.server.peer import Peer
 
@@ -26,6 +26,10 @@ class IdleConnections:
     def remove(self, peer: Peer) -> None:
         """Remove a connection."""
         self._last_ms.pop(peer, None)
+
+    def longest_idle(self, is_wanted: Callable[[Peer], bool]) -> Peer | None:
+        """Return the one of some connections that is idle for longest."""
+        return next(filter(is_wanted, self._last_ms), None)
 
     @property
     def next_check_ms(self) -> int | None:

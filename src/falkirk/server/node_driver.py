@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
-from falkirk.node.effects import Close, Connect, Effect, Fact, Send, Started, Stop
+from falkirk.node.effects import Close, Connect, Effect, Fact, Reconfigured, Send, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -21,6 +21,7 @@ from falkirk.node.events import (
     Event,
     ShutdownRequested,
 )
+from falkirk.server.admission import Admission
 from falkirk.server.event_lane import EventLane
 from falkirk.server.idle_connections import IdleConnections
 from falkirk.server.listener_tls import ListenerTls
@@ -91,7 +92,7 @@ class NodeDriver:
         *,
         clock: Clock,
         log: FactLog,
-        limits: ConnectionLimits,
+        limits: ConnectionLimits[Peer],
         meter: StepMeter,
         garbage: GarbageCollector,
         max_idle_ms: int,
@@ -108,8 +109,9 @@ class NodeDriver:
         self._log = log
         self._meter = meter
         self._garbage = garbage
-        self._limits = limits
         self._when_started = when_started
+        # Set where a node can change its listeners and limits.
+        self.when_reconfigured: Callable[[Reconfigured], None] = lambda _: None
         self._request_log = request_log
         self._updates = updates
         self._tls = ListenerTls() if tls is None else tls
@@ -126,6 +128,7 @@ class NodeDriver:
         self._wakeup: asyncio.TimerHandle | None = None
         self._wakeup_ms: int | None = None
         self._idle = IdleConnections(max_idle_ms)
+        self.admission = Admission(limits, self._idle, clock=clock, log=log, admitted=self._admitted)
         self._connect_timeout_s = connect_timeout_ms / 1000
         self._idle_check: asyncio.TimerHandle | None = None
         # Connections that the node knows, by id, without those that it has closed.
@@ -183,19 +186,30 @@ class NodeDriver:
         self._standing.add(peer)
         self._none_standing.clear()
         self.peer_is_active(peer)
-        if not peer.is_established:
-            peer.handshake_deadline = self._loop.call_later(HANDSHAKE_TIMEOUT_S, peer.cut_off, _SLOW_HANDSHAKE)
         if peer.listener is None:
+            self._expect_handshake(peer)
             self._opened(peer)
             return
-        refusal = self._limits.admit(peer.host)
-        if refusal is not None:
-            self._log.write(Fact("warning", "refused a connection", {"host": peer.host, "reason": refusal}))
-            peer.cut_off(refusal)
-            return
-        peer.is_admitted = True
+        self.admission.connected(peer, peer.listener)
+
+    def _admitted(self, peer: Peer, listener: str) -> None:
+        self._expect_handshake(peer)
         if peer.is_established:
-            self._accepted(peer, peer.listener)
+            self._accepted(peer, listener)
+
+    def _expect_handshake(self, peer: Peer) -> None:
+        if not peer.is_established:
+            peer.handshake_deadline = self._loop.call_later(HANDSHAKE_TIMEOUT_S, peer.cut_off, _SLOW_HANDSHAKE)
+
+    def change_tls(self, tls: ListenerTls) -> None:
+        """Use other contexts for connections from now on."""
+        self._tls = tls
+
+    def close_listener(self, name: str) -> None:
+        """Close all connections of a listener."""
+        for peer in tuple(self._standing):
+            if peer.listener == name:
+                peer.close()
 
     def peer_waits(self, peer: Peer) -> None:
         """Queue a step of a handshake.
@@ -242,9 +256,9 @@ class NodeDriver:
         self._idle.remove(peer)
         if peer.handshake_deadline is not None:
             peer.handshake_deadline.cancel()
-        if peer.is_admitted:
-            self._limits.leave(peer.host)
-            if not peer.is_established:
+        if peer.listener is not None:
+            self.admission.lost(peer, peer.listener)
+            if peer.is_admitted and not peer.is_established:
                 fields = {"listener": peer.listener, "host": peer.host, "reason": reason}
                 self._log.write(Fact("info", "TLS handshake failed", fields))
         if self._shaking.pop(peer.connection_id, None) is not None:
@@ -347,6 +361,8 @@ class NodeDriver:
                 self._close(connection_id)
             case Started():
                 self._when_started()
+            case Reconfigured():
+                self.when_reconfigured(effect)
             case Stop():
                 self.stop(effect)
             case OpenSession() | CloseSession() | AskZooKeeper():
@@ -442,6 +458,7 @@ class NodeDriver:
 
     async def _end(self) -> None:
         """Let pending writes finish, for a moment, and close everything."""
+        self.admission.close()
         for timer in (self._wakeup, self._idle_check):
             if timer is not None:
                 timer.cancel()

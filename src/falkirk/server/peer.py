@@ -64,6 +64,8 @@ class Peer(asyncio.Protocol):
         # Why reading is paused: the peer does not read, or the node is busy.
         self._is_full = False
         self._is_held = False
+        # What came before the connection was admitted: uvloop reads at least once.
+        self._early: bytes | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Report the connection to the observer."""
@@ -86,6 +88,10 @@ class Peer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass received bytes on, decrypted."""
+        if self._early is not None:
+            self._early += data
+            self._read_or_not()
+            return
         if self._tls is None:
             self._observer.peer_sent(self, data)
             return
@@ -129,6 +135,20 @@ class Peer(asyncio.Protocol):
             self._is_full = False
             self._read_or_not()
         self._observer.peer_is_active(self)
+
+    def wait(self) -> None:
+        """Keep what comes, and pause reading, until it is admitted."""
+        self._early = b""
+        self.hold()
+
+    def admit(self) -> None:
+        """Read, and pass on what came meanwhile."""
+        early, self._early = self._early, None
+        self.is_admitted = True
+        if early is not None:
+            self.release()
+        if early:
+            self.data_received(early)
 
     def hold(self) -> None:
         """Pause reading for now."""

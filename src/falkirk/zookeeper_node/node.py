@@ -81,7 +81,7 @@ class ZooKeeperNode:
             elements_max=dict.fromkeys(ROUTES, _ELEMENTS_MAX),
             idle_ms_max=config.connections_max_idle_ms,
             on_answered=request_facts.answered if config.has_request_facts else None,
-            security=config.security,
+            security=lambda: config.security,
             credentials=Credentials(self._users, random, token_key=None),
             wake=self._wake,
         )

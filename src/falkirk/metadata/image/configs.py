@@ -40,6 +40,11 @@ class ConfigsImage(msgspec.Struct, frozen=True):
         """Return the configs of one resource, empty if it has none."""
         return self.resources.get(ConfigResource(resource_type, resource_name), Map())
 
+    def broker_values(self, node_id: int, name: str) -> list[str]:
+        """Return the dynamic values of a broker's config: its own, then the default of all brokers, as far as set."""
+        found = (self.of(BROKER, resource_name).get(name) for resource_name in (str(node_id), ""))
+        return [value for value in found if value is not None]
+
     def __iter__(self) -> Iterator[tuple[ConfigResource, str, str]]:
         """Yield (resource, name, value), sorted by resource and name."""
         for resource in sorted(self.resources):

@@ -15,7 +15,7 @@ from falkirk.metadata.controller.configs.config_validation import is_known_resou
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, TOPIC
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.broker.broker_config_limits import check_change
-from falkirk.node.config.server_properties import read_server_properties
+from falkirk.node.config.listener_changes import LIMITS, STORES, check_listeners
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import (
@@ -52,22 +52,6 @@ _PER_BROKER_CONFIGS: Final = frozenset(
         "listener.security.protocol.map",
         "listeners",
         "principal.builder.class",
-    }
-)
-# Of the configs that a listener may override.
-_CLUSTER_WIDE: Final = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
-_SECURITY_CONFIGS: Final = frozenset(
-    {
-        "ssl.key.password",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
     }
 )
 
@@ -209,7 +193,7 @@ class BrokerConfigChanges:
             ("Cannot update these configs dynamically", self._static_only(changed)),
             (
                 "These security configs can be dynamically updated only per-listener using the listener prefix",
-                [name for name in changed if name in _SECURITY_CONFIGS],
+                [name for name in changed if name in STORES],
             ),
         ):
             _refuse(message, names)
@@ -246,11 +230,9 @@ class BrokerConfigChanges:
         before = {**self.static_configs, **self._readable(default), **self._readable(own)}
         layers = (default, changed) if is_per_broker else (changed, own)
         after = {**self.static_configs, **self._readable(layers[0]), **self._readable(layers[1])}
-        known = definitions(self.release)
-        overriding = {name: value for name, value in changed.items() if name in known}
         try:
             check_change(before, after, self.release)
-            read_server_properties({**self.static_configs, **overriding}, self.release, hostname="localhost")
+            check_listeners(before, after, self.release)
         except ConfigError as error:
             raise RefusedChangeError(str(error)) from error
 
@@ -269,7 +251,7 @@ class BrokerConfigChanges:
         return {
             name: value
             for name, value in persisted.items()
-            if name not in static_only and name not in _SECURITY_CONFIGS and (is_per_broker or not _is_per_broker(name))
+            if name not in static_only and name not in STORES and (is_per_broker or not _is_per_broker(name))
         }
 
     def _static_only(self, names: Iterable[str]) -> list[str]:
@@ -331,7 +313,7 @@ def _is_kafkas(name: str) -> bool:
 def _is_per_broker(name: str) -> bool:
     base = _LISTENER_CONFIG.fullmatch(name)
     if base is not None:
-        return base[1] not in _CLUSTER_WIDE
+        return base[1] not in LIMITS
     return name in _PER_BROKER_CONFIGS or name.startswith(("ssl.", "sasl."))
 
 

@@ -88,7 +88,7 @@ class ClientConnections:
         elements_max: Mapping[int, int],
         idle_ms_max: int,
         on_answered: Callable[[OpenRequest, bytes], None] | None = None,
-        security: SecuritySettings,
+        security: Callable[[], SecuritySettings],
         credentials: Credentials,
         wake: Callable[[], None],
     ) -> None:

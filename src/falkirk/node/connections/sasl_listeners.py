@@ -39,7 +39,7 @@ class SaslListeners:
 
     def __init__(
         self,
-        settings: SecuritySettings,
+        settings: Callable[[], SecuritySettings],
         credentials: Credentials,
         *,
         frame_bytes_max: int,
@@ -61,7 +61,7 @@ class SaslListeners:
 
     def accept(self, client: ClientConnection, now_ms: int) -> None:
         """Require authentication on a connection if its listener has SASL."""
-        security = self._settings.of_listener(client.listener.name)
+        security = self._settings().of_listener(client.listener.name)
         if security.mechanisms:
             client.authentication = Authentication(security, self._credentials)
             client.connection.limit_frames(security.max_receive_bytes)
@@ -166,7 +166,7 @@ class SaslListeners:
         if refused.message is not None:
             assert isinstance(event, RequestReceived), "no other event can be answered"
             answer = client.connection.send_response(event, refused.message)
-        delay_ms = self._settings.failed_authentication_delay_ms
+        delay_ms = self._settings().failed_authentication_delay_ms
         if delay_ms <= 0:
             self._end(client, answer)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from falkirk.node.effects import Close, Connect, Fact, Send, Started, Stop
+from falkirk.node.effects import Close, Connect, Fact, Reconfigured, Send, Started, Stop
 from falkirk.node.errors import StartupError
 from falkirk.simulation.machine.disk import SimulatedCrashError
 from falkirk.simulation.machine.step_costs import StepCost, StepCosts
@@ -195,7 +195,7 @@ class Host:
                 self._timeline.add(self.name, f"{level}: {event} {text}".rstrip())
                 for notify in self.listeners_to_facts:
                     notify(self, effect)
-            case Started():
+            case Started() | Reconfigured():
                 pass
             case Stop(exit_code, reason):
                 self._timeline.add(self.name, f"stops with {exit_code}: {reason or 'as requested'}")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.runtime.settings import GroupSettings
-from falkirk.metadata.image.configs import BROKER
 from falkirk.node.config.static_configs import static_value
 from falkirk.versions.configs.server import definitions, dynamic_configs
 
@@ -52,8 +51,7 @@ def with_dynamic_configs(
     """Return the settings under a broker's dynamic configs, of which one is about groups."""
     if _ASSIGNMENT_INTERVAL not in dynamic_configs(release):
         return settings
-    for name in (str(node_id), ""):
-        text = configs.of(BROKER, name).get(_ASSIGNMENT_INTERVAL, "")
+    for text in configs.broker_values(node_id, _ASSIGNMENT_INTERVAL):
         if text.isdecimal():
             return replace(settings, consumer_assignment_interval_ms=int(text))
     return settings

@@ -11,8 +11,7 @@ from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.configs.config_resolution import CLUSTER_DEFAULT
-from falkirk.metadata.image.configs import BROKER, TOPIC
+from falkirk.metadata.image.configs import TOPIC
 from falkirk.node.config.static_configs import static_value
 
 if TYPE_CHECKING:
@@ -84,11 +83,9 @@ class ReplicationQuota:
     @property
     def limit(self) -> int | None:
         """Bytes per second; None: unlimited."""
-        configs = self._context.image.configs
-        for broker in (str(self._context.node_id), CLUSTER_DEFAULT):
-            text = configs.of(BROKER, broker).get(self._rate_config)
+        for text in self._context.image.configs.broker_values(self._context.node_id, self._rate_config):
             # Controllers store what no broker has checked; Kafka's brokers pass over it, too.
-            if text is not None and text.strip().isdecimal():
+            if text.strip().isdecimal():
                 return int(text)
         return None
 

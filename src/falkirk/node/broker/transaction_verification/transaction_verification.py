@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.image.configs import BROKER
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import (
     AddPartitionsToTxnManager,
     PartitionsOfTransaction,
@@ -87,11 +86,10 @@ class TransactionVerification:
     @property
     def is_enabled(self) -> bool:
         """transaction.partition.verification.enable, whose dynamic value wins over the static one."""
-        config, configs = self._context.config, self._context.image.configs
-        for name in (str(config.node_id), ""):
-            text = configs.of(BROKER, name).get(ENABLED)
-            if text is not None:
-                return text.strip().lower() == "true"
+        config = self._context.config
+        dynamic = self._context.image.configs.broker_values(config.node_id, ENABLED)
+        if dynamic:
+            return dynamic[0].strip().lower() == "true"
         return static_value(config.properties, config.release, ENABLED) is True
 
     def verify(self, append: TransactionalAppend) -> None:
