@@ -26,7 +26,6 @@ UNUSED: dict[str, str] = {
     "falkirk.pipeline.sources.file_stream.FileStreamReader.prepareForTriggerAvailableNow": CALLED_BY_LIBRARY,
     "falkirk.pipeline.sources.file_stream.FileStreamReader.latestOffset": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.connection_made": CALLED_BY_LIBRARY,
-    "falkirk.server.peer.Peer.data_received": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.pause_writing": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.resume_writing": CALLED_BY_LIBRARY,
     "falkirk.server.zookeeper_client.SecuredHandler.spawn": CALLED_BY_LIBRARY,
