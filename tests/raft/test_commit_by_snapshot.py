@@ -1,7 +1,6 @@
 """One replica of falkirk lowers the level of a quorum of real Kafka: the others get a snapshot, which commits it."""
 
 import pytest
-from raft_log_in_memory import LOWERS
 from raft_world import Faults, RaftWorld
 
 from falkirk.protocol.messages import end_quorum_epoch_request
@@ -9,6 +8,7 @@ from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.raft.context import TOPIC
 from falkirk.raft.replication_leader import SnapshotOfferRefusedError
+from falkirk.simulation.explorer.memory_log import LOWERING
 
 OURS = 1
 # For these real Kafka ends its process.
@@ -40,7 +40,7 @@ def led(world):
 def lower(world):
     world.append([b"before"])
     world.run(1_000)
-    world.append([LOWERS])
+    world.append([LOWERING])
 
 
 @pytest.mark.parametrize("voters", [2, 3, 4])
@@ -171,11 +171,11 @@ def test_a_lowering_holds_or_is_cut_off_whatever_crashes(voters, seed):
             return
         world.snapshot_behind_lowerings(OURS)
         lowerings = ours.log.lowerings
-        if lowerings and not ours.log.provisional:
+        if lowerings and not ours.log.has_provisional:
             world.offer_lowering(OURS)
         elif not lowerings and replica.high_watermark == ours.log.end_offset and lowered < 5:
             lowered += 1
-            replica.append([LOWERS], world.now_ms)
+            replica.append([LOWERING], world.now_ms)
             world.drain(ours)
 
     for _ in range(8):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from raft_log_in_memory import LOWERS
 from raft_world import CLUSTER_ID, Faults, RaftWorld
 
 from falkirk.protocol.lowering_tags import FOLLOWS_LOWERINGS
 from falkirk.protocol.messages import fetch_request
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.protocol.record_batch import read_batches
+from falkirk.simulation.explorer.memory_log import LOWERING
 
 TOPIC_ID = bytes(15) + b"\x01"
 
@@ -104,7 +104,7 @@ def deliver_all(world: RaftWorld) -> None:
 
 def lower(world: RaftWorld) -> OffsetAndEpoch:
     """Lower the level and commit it; give where that batch ends."""
-    world.append([b"scrubs", LOWERS])
+    world.append([b"scrubs", LOWERING])
     deliver_all(world)
     leader = world.leader
     assert leader.replica.high_watermark == leader.log.end_offset
@@ -120,7 +120,7 @@ def test_a_replica_without_the_marker_gets_all_before_the_lowering_and_nothing_o
     for _ in range(5):
         marked.fetch()
         unmarked.fetch()
-    assert marked.values == [b"x", b"scrubs", LOWERS, b"behind"]
+    assert marked.values == [b"x", b"scrubs", LOWERING, b"behind"]
     assert unmarked.values == [b"x"]
     assert unmarked.end.offset == end.offset - 2
     assert unmarked.offers == []
@@ -224,7 +224,7 @@ def test_a_lowering_that_is_not_committed_is_held_back_by_the_leader_that_inheri
     world = a_world({9})
     unmarked = ScriptedFollower(world, 9)
     unmarked.fetch()
-    world.append([LOWERS])
+    world.append([LOWERING])
     # Voter 2 gets it, the leader dies before it hears so.
     while world.hosts[2].log.end_offset < 3:
         world.deliver(world.messages.pop(0))
@@ -239,7 +239,7 @@ def test_a_lowering_that_is_not_committed_is_held_back_by_the_leader_that_inheri
 
 def test_voters_without_the_marker_do_not_count_for_the_commit_of_a_lowering():
     world = a_world({2, 3})
-    world.append([LOWERS])
+    world.append([LOWERING])
     deliver_all(world)
     leader = world.leader
     assert leader.replica.high_watermark == leader.log.end_offset - 1
@@ -278,7 +278,7 @@ def run_scenario(seed: int) -> RaftWorld:
     def strike() -> None:
         leader = world.leader
         may_lower = leader is not None and leader.node_id not in world.unmarked
-        world.append([LOWERS if may_lower and chance.random() < 0.2 else b"value"])
+        world.append([LOWERING if may_lower and chance.random() < 0.2 else b"value"])
         for node_id in world.hosts:
             if chance.random() < 0.5:
                 world.snapshot_behind_lowerings(node_id)

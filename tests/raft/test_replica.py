@@ -19,6 +19,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
+from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.raft.output import ElectionState
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.raft.replication_leader import BatchTooLargeError, NotLeaderError
@@ -71,7 +72,7 @@ def test_a_leader_at_no_bootstrap_address_announces_itself_to_registered_control
     assert world.hosts[2].replica.high_watermark == world.hosts[1].replica.high_watermark
     # It forgets the leader when it restarts, and is told again since it does not fetch.
     world.crash(2)
-    world.hosts[2].log.election_state = ElectionState(epoch=0)
+    world.hosts[2].log.write_election_state(ElectionState(epoch=0))
     world.start(2)
     pass_time(world, 2_000)
     assert world.hosts[2].replica.leader.leader_id == 1
@@ -300,7 +301,7 @@ def test_a_vote_of_an_epoch_that_is_over_is_fenced(world):
 
 def test_one_vote_is_given_in_an_epoch_and_to_the_same_disk_again(world):
     assert partition_of(ask(world, 1, vote(candidate=2))).vote_granted
-    assert world.hosts[1].log.election_state.voted_id == 2
+    assert world.hosts[1].log.disk.election_state.voted_id == 2
     assert not partition_of(ask(world, 1, vote(candidate=3))).vote_granted
     assert partition_of(ask(world, 1, vote(candidate=2))).vote_granted
     request = vote(candidate=2)
@@ -317,9 +318,9 @@ def test_a_vote_is_remembered_over_a_restart(world):
 
 
 def test_a_pre_vote_changes_nothing(world):
-    before = world.hosts[2].log.election_state
+    before = world.hosts[2].log.disk.election_state
     assert not partition_of(ask(world, 2, vote(voter_id=2, epoch=1, candidate=3, pre_vote=True))).vote_granted
-    assert world.hosts[2].log.election_state == before
+    assert world.hosts[2].log.disk.election_state == before
 
 
 def test_an_observer_whose_leader_is_gone_grants_a_pre_vote(dynamic_world):
@@ -446,7 +447,7 @@ def test_a_part_that_can_not_be_given_is_refused(world, fields, error):
 
 def test_a_part_of_a_snapshot_says_where_it_stands_and_how_much_there_is(world):
     world.snapshot(1)
-    whole = world.hosts[1].log.snapshots[2, 1]
+    whole = world.hosts[1].log.disk.snapshots[OffsetAndEpoch(2, 1)]
     part = partition_of(ask(world, 1, chunk_request(position=3)))
     assert (part.position, part.size, part.unaligned_records) == (3, len(whole), whole[3:11])
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from falkirk.raft.output import InstallSnapshot, LogChange, Truncate
 
 if TYPE_CHECKING:
-    from raft_log_in_memory import Batch, LogInMemory
-
     from falkirk.raft.output import ElectionState, LeaderAndEpoch
+    from falkirk.simulation.explorer.memory_log import BatchIdentity, MemoryLog
 
 
 class RaftChecks:
@@ -17,7 +17,7 @@ class RaftChecks:
 
     def __init__(self) -> None:
         self.leaders: dict[int, int] = {}
-        self.committed: dict[int, Batch] = {}
+        self.committed: dict[int, BatchIdentity] = {}
         self.committed_end = 0
         self._epochs: dict[int, int] = {}
         self._votes: dict[tuple[int, int], int] = {}
@@ -46,7 +46,7 @@ class RaftChecks:
             self._single_leader(leader.leader_id, leader.epoch)
         assert (leader.epoch_start_offset is not None) == (leader.leader_id == node_id)
 
-    def before_log_change(self, node_id: int, log: LogInMemory, change: LogChange) -> None:
+    def before_log_change(self, node_id: int, log: MemoryLog, change: LogChange) -> None:
         """Check that nothing committed is truncated, and that a snapshot covers at least that much."""
         known = self._high_watermarks.get(node_id, 0)
         match change:
@@ -59,11 +59,12 @@ class RaftChecks:
                 assert last is None or last.epoch == snapshot.epoch
 
     def high_watermark_reported(
-        self, node_id: int, log: LogInMemory, offset: int, *, copies: list[LogInMemory] | None, voters: int
+        self, node_id: int, log: MemoryLog, offset: int, *, copies: list[MemoryLog] | None, voters: int
     ) -> None:
         """Check MonotonicHighWatermark, MajorityReachedHighWatermark and ConsistentCommittedData."""
         assert offset <= log.end_offset
-        for batch in log.batches:
+        for stored in log.disk.batches:
+            batch = stored.identity
             if batch.end_offset > offset:
                 assert batch.base_offset >= offset, "a high watermark inside a batch"
                 break
@@ -73,11 +74,11 @@ class RaftChecks:
         if copies is not None:
             assert offset >= self._leader_high_watermark, "MonotonicHighWatermark"
             self._leader_high_watermark = offset
-            last = log.batch_of(offset - 1)
+            last = _batch_before(log, offset)
             having = [
                 copy
                 for copy in copies
-                if copy.end_offset >= offset and (last is None or copy.batch_of(offset - 1) in (None, last))
+                if copy.end_offset >= offset and (last is None or _batch_before(copy, offset) in (None, last))
             ]
             assert 2 * len(having) > voters, f"MajorityReachedHighWatermark: {offset} on {len(having)} of {voters}"
         self.committed_end = max(self.committed_end, offset)
@@ -85,3 +86,10 @@ class RaftChecks:
     def _single_leader(self, leader_id: int, epoch: int) -> None:
         known = self.leaders.setdefault(epoch, leader_id)
         assert known == leader_id, f"SingleLeader: {known} and {leader_id} lead in epoch {epoch}"
+
+
+def _batch_before(log: MemoryLog, offset: int) -> BatchIdentity | None:
+    """Return the batch with the record before an offset; None if a snapshot is in its place."""
+    batches = log.disk.batches
+    index = bisect_right(batches, offset - 1, key=lambda each: each.identity.end_offset)
+    return batches[index].identity if index < len(batches) else None

@@ -193,7 +193,8 @@ def _status(host: Host) -> str:
         return f"{host.node_id} down"
     replica = host.replica
     state = type(replica._quorum.state).__name__
-    ends = ", ".join(f"{batch.base_offset}-{batch.end_offset - 1}@{batch.epoch}" for batch in host.log.batches)
+    batches = (stored.identity for stored in host.log.disk.batches)
+    ends = ", ".join(f"{batch.base_offset}-{batch.end_offset - 1}@{batch.epoch}" for batch in batches)
     snapshot = "" if host.log.latest_snapshot is None else f" snapshot {host.log.latest_snapshot.offset}"
     voters = ",".join(map(str, sorted(replica.voters)))
     committed = replica.high_watermark

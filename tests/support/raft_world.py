@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raft_checks import RaftChecks
-from raft_log_in_memory import LOWERS, LogInMemory, SnapshotContent
 
 from falkirk.protocol import codec
 from falkirk.protocol.endpoint import Endpoint
@@ -28,13 +27,13 @@ from falkirk.protocol.messages.api_versions_request import ApiVersionsRequest
 from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse, SupportedFeatureKey
 from falkirk.protocol.messages.fetch_request import FetchRequest
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
-from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.raft.config import RaftConfig
 from falkirk.raft.output import Append, InstallSnapshot, OutboundReply, OutboundRequest, RaftOutput
 from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
 from falkirk.raft.replica import RaftReplica
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.raft.voter_set import KRaftVersionRange, ReplicaKey, VoterNode, VoterSet
+from falkirk.simulation.explorer.memory_log import LOWERING, DiskContent, MemoryLog, SnapshotContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -76,7 +75,7 @@ class Host:
     """A node's disk and, while it is up, its replica."""
 
     config: RaftConfig
-    log: LogInMemory
+    log: MemoryLog
     versions: dict[str, int]
     replica: RaftReplica | None = None
     applied: int = 0
@@ -167,8 +166,8 @@ class RaftWorld:
         for node_id in [*nodes, *observers]:
             host = self._add(node_id, is_controller=True, bootstrap_servers=bootstrap, **settings)
             if node_id in nodes:
-                content = SnapshotContent(1, VoterSet(nodes).record(), b"")
-                host.log.snapshots[BOOTSTRAP_SNAPSHOT] = content.encode()
+                content = SnapshotContent(kraft_version=1, voters=VoterSet(nodes).record(), history=())
+                host.log = MemoryLog(DiskContent(snapshots={BOOTSTRAP_SNAPSHOT: content.encode()}))
 
     def _add(self, node_id: int, **settings: object) -> Host:
         defaults: dict[str, object] = {"listeners": {LISTENER: endpoint_of(node_id)}}
@@ -178,7 +177,7 @@ class RaftWorld:
             cluster_id=CLUSTER_ID,
             **(defaults | settings),  # type: ignore[arg-type]
         )
-        host = self.hosts[node_id] = Host(config=config, log=LogInMemory(), versions={})
+        host = self.hosts[node_id] = Host(config=config, log=MemoryLog(DiskContent(snapshots={})), versions={})
         self.lives[node_id] = 0
         return host
 
@@ -192,7 +191,7 @@ class RaftWorld:
             chance = _Ranked(list(self.hosts).index(node_id))
         host.replica = RaftReplica(
             host.config,
-            host.log.election_state,
+            host.log.disk.election_state,
             host.log,
             chance,
             self.now_ms,
@@ -210,8 +209,7 @@ class RaftWorld:
         host.replica = None
         host.wakeup_ms = 1 << 60
         host.requests.clear()
-        host.log.partial.clear()
-        host.log.provisional.clear()
+        host.log = MemoryLog(host.log.disk)
 
     def wipe(self, node_id: int) -> None:
         """Lose the disk; the node is formatted without voters, like a replacement."""
@@ -219,7 +217,7 @@ class RaftWorld:
         host = self.hosts[node_id]
         life = host.config.directory_id[1] + 1
         host.config = replace(host.config, directory_id=directory_id(node_id, life))
-        host.log = LogInMemory()
+        host.log = MemoryLog(DiskContent(snapshots={}))
         host.is_wiped = True
         self.checks.forget(node_id)
 
@@ -342,7 +340,7 @@ class RaftWorld:
                 self._execute(host, output)
                 continue
             if not host.replica.is_leader:
-                host.log.provisional.clear()
+                host.log.delete_provisional()
             self.facts += [f"{host.node_id} {fact.event} {dict(fact.fields)}" for fact in host.replica.pop_facts()]
             wakeup_ms = host.replica.next_wakeup_ms
             host.wakeup_ms = 1 << 60 if wakeup_ms is None else wakeup_ms
@@ -357,12 +355,12 @@ class RaftWorld:
         allowed = self.random.randrange(0, writes + 2) if is_crash else writes + 1
         if output.election_state is not None and allowed:
             self.checks.election_state_written(host.node_id, output.election_state)
-            host.log.election_state = output.election_state
+            host.log.write_election_state(output.election_state)
             allowed -= 1
         for change in output.log_changes[:allowed]:
             self.checks.before_log_change(host.node_id, host.log, change)
             if host.node_id in self.unmarked and isinstance(change, Append):
-                assert LOWERS not in change.data, f"node {host.node_id} gets what it cannot take in"
+                assert LOWERING not in change.data, f"node {host.node_id} gets what it cannot take in"
             host.log.apply(change)
         if allowed > len(output.log_changes):
             replica.persisted(self.now_ms)
@@ -435,14 +433,10 @@ class RaftWorld:
         if host.replica is None or host.replica.high_watermark is None:
             return
         committed = host.replica.high_watermark
-        ends = [batch.end_offset for batch in host.log.batches if batch.end_offset <= committed]
+        ends = [end for each in host.log.disk.batches if (end := each.identity.end_offset) <= committed]
         if not ends:
             return
-        kraft_version, voters = host.replica.voters_before(ends[-1])
-        content = SnapshotContent(kraft_version, voters, f"state up to {ends[-1]}".encode())
-        snapshot = host.log.create_snapshot(content, ends[-1])
-        host.log.delete_before(snapshot)
-        host.replica.snapshot_created(snapshot)
+        host.replica.snapshot_created(host.log.snapshot_up_to(ends[-1], *host.replica.voters_before(ends[-1])))
         self.drain(host)
 
     def snapshot_behind_lowerings(self, node_id: int) -> None:
@@ -460,11 +454,7 @@ class RaftWorld:
         host = self.hosts[node_id]
         replica = host.replica
         assert replica is not None
-        kraft_version, voters = replica.voters_before(host.log.end_offset)
-        content = SnapshotContent(kraft_version, voters, f"state up to {host.log.end_offset}".encode())
-        snapshot = OffsetAndEpoch(host.log.end_offset, host.log.last_epoch)
-        host.log.provisional = {snapshot: content.encode()}
-        replica.offer_snapshot(snapshot)
+        replica.offer_snapshot(host.log.write_provisional(*replica.voters_before(host.log.end_offset)))
         self.drain(host)
 
     # Faults.

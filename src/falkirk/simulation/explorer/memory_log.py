@@ -238,12 +238,18 @@ class MemoryLog:
         disk = self.disk
         match change:
             case Append(data):
-                self.disk = replace(disk, batches=(*disk.batches, *map(_stored, _split(data))))
+                for stored in map(_stored, _split(data)):
+                    assert stored.identity.base_offset == self.end_offset
+                    assert stored.identity.epoch >= self.last_epoch
+                    self.disk = replace(self.disk, batches=(*self.disk.batches, stored))
             case Truncate(end_offset):
+                assert disk.start_offset <= end_offset <= self.end_offset
                 kept = tuple(each for each in disk.batches if each.identity.base_offset < end_offset)
                 self.disk = replace(disk, batches=kept)
             case WriteSnapshotChunk(snapshot, position, data):
-                self._partial[snapshot] = self._partial.get(snapshot, b"")[:position] + data
+                written = self._partial.get(snapshot, b"")[:position]
+                assert len(written) == position
+                self._partial[snapshot] = written + data
             case InstallSnapshot(snapshot):
                 content = self._partial.pop(snapshot)
                 self._partial.clear()
