@@ -82,6 +82,31 @@ def test_one_controller_of_falkirk_commits_by_the_snapshot(
     lifted.check_no_trace()
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("place", ["in-place", "in-place-of-one"])
+@pytest.mark.parametrize(
+    "releases", [("3.9.1", "3.7.2"), ("4.0.0", "3.9.1"), ("4.4.0", "4.3.1")], ids=lambda each: each[0]
+)
+def test_controllers_of_other_releases_go_down_in_place(
+    clusters: Clusters, tmp_path: Path, place: str, releases: tuple[str, str]
+) -> None:
+    release, older = releases
+    cluster = clusters.new(release, THREE)
+    cluster.format()
+    cluster.start()
+    fields = {"place": place, "limits": LIMITS, "target": older.rpartition(".")[0]}
+    hooks = (*IN_PLACE, "roll")
+    with under_load(clusters, tmp_path, THREE, made=cluster, hooks=hooks, older=older, **fields) as lifted:
+        level = lifted.check()["to"]["name"]
+        ended = lifted.lift("run")
+        assert ended.status == 0, ended
+        assert lifted.status()["level"] == level
+        assert {node.release for node in cluster.nodes.values()} == {older}
+        lifted.check_voters()
+    cluster.stop()
+    lifted.check_no_trace()
+
+
 def begun(step: str) -> Callable[[dict[str, object]], bool]:
     return lambda entry: (entry["step"], entry["event"]) == (step, "begun")
 
