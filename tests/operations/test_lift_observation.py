@@ -7,12 +7,14 @@ import asyncio
 import pytest
 from fake_node import FakeNode, ranges
 
+from falkirk.client.errors import ClientError
 from falkirk.ledger.findings import BlockerKind
 from falkirk.logdir.target import parse_target
 from falkirk.mirror.cluster_mirror import LiveSource
 from falkirk.operations.errors import OperationError
 from falkirk.operations.lift_check import check_lift
 from falkirk.operations.lift_observation import METADATA, observe
+from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     DescribeClusterRequest,
@@ -65,12 +67,12 @@ class Broker:
                 return MetadataResponse(topics=[MetadataResponseTopic(0, "t", bytes(16), partitions=partitions)])
 
 
-def observed(api_ranges, folder, **options):
+def observed(api_ranges, folder, *, controllers=(), **options):
     async def story():
         broker, notices = Broker(**options), []
         async with FakeNode(api_ranges, broker.answer) as node:
             broker.endpoint = node.endpoint
-            seen = await observe(LiveSource(brokers=(node.endpoint,)), folder, notices.append)
+            seen = await observe(LiveSource(brokers=(node.endpoint,), controllers=controllers), folder, notices.append)
         assert notices[0] == "asking the brokers"
         return seen
 
@@ -106,3 +108,16 @@ def test_a_cluster_without_a_quorum_is_refused(tmp_path):
     without = {key: versions for key, versions in RANGES.items() if key != 55}
     with pytest.raises(OperationError, match="the cluster has no KRaft quorum: it runs on ZooKeeper"):
         observed(without, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("controller", "reason"),
+    [
+        (Endpoint("127.0.0.1", 9), r"127\.0\.0\.1:9: cannot connect: "),
+        (Endpoint("a.invalid", 9093), r"a\.invalid:9093: cannot connect: Name or service not known"),
+    ],
+)
+def test_named_controllers_that_are_not_reached_end_the_check(tmp_path, controller, reason):
+    with pytest.raises(ClientError, match=f"^{reason}"):
+        observed(RANGES, tmp_path, controllers=(controller,))
+    assert list(tmp_path.iterdir()) == []
