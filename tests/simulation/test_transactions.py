@@ -32,7 +32,7 @@ def test_transactions_survive_crashes_and_partitions(word: str, level: int, seed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 7])
+@pytest.mark.parametrize("seed", [2, 7, 17])
 def test_seeds_with_transactions_pass(seed: int) -> None:
     result = simulate(seed, keeps_timeline=False, has_transactions=True)
 

@@ -172,6 +172,15 @@ def test_committed_readers_see_nothing_behind_an_open_transaction():
     assert log.read(4, 1000, FetchIsolation.TXN_COMMITTED).aborted_transactions == ()
 
 
+def test_a_transaction_that_ended_below_the_high_watermark_stays_ended_when_the_log_is_cut_behind_it():
+    log = transactional_log()
+    log.append_as_follower(marker(3, 0, (1, 0), is_commit=True) + marker(4, 0, (2, 0), is_commit=True))
+    log.append_as_follower(stored(5, 0))
+    log.update_high_watermark(5)
+    log.truncate_to(5)
+    assert log.last_stable_offset == 5
+
+
 def test_aborted_transactions_are_told_though_the_marker_is_in_a_later_segment():
     log = transactional_log(segment_bytes=225)
     log.append_as_follower(stored(3, 0))

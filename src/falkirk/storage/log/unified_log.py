@@ -306,6 +306,8 @@ class UnifiedLog:
             now_ms=self._local.now_ms,
             expiration_ms=self._producer_id_expiration_ms,
         )
+        # They were read again without knowing whose markers are replicated.
+        self._producers.on_high_watermark(self.high_watermark)
         self.on_truncated(self)
         return True
 
