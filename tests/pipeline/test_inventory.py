@@ -1,7 +1,8 @@
 import pytest
 
 from falkirk.pipeline.errors import InventoryError
-from falkirk.pipeline.inventory import UNKNOWN_CLUSTER, find_fleet
+from falkirk.pipeline.fleet import UNKNOWN_CLUSTER
+from falkirk.pipeline.inventory import find_fleet
 
 
 def log_dir(folder, *, cluster="AAAAAAAAAAAAAAAAAAAAAA", node=1, metadata=False, version=1):
@@ -60,6 +61,20 @@ def test_clones_under_two_names_are_noted(tmp_path):
         name: [f"{other} has the same cluster.id {'A' * 22}: copies, or one cluster under several names"]
         for name, other in (("c-n1", "c-n2"), ("c-n2", "c-n1"))
     }
+
+
+@pytest.mark.parametrize("cluster_id", ["../../../evil", "..", ".hidden", "a b", "x" * 201])
+def test_a_cluster_id_that_is_no_file_name_is_a_problem_unless_an_inventory_names_the_cluster(tmp_path, cluster_id):
+    log_dir(tmp_path / "evil", cluster=cluster_id)
+    log_dir(tmp_path / "good")
+    with pytest.raises(InventoryError, match="no Kafka log directory here"):
+        find_fleet([str(tmp_path / "evil")])
+    fleet = find_fleet([str(tmp_path)])
+    assert [cluster.name for cluster in fleet.clusters] == ["A" * 22]
+    [problem] = fleet.problems[UNKNOWN_CLUSTER]
+    assert problem["detail"].endswith(f"cluster.id {cluster_id!r} is no name; name the cluster in an inventory")
+    named = find_fleet([inventory(tmp_path, "clusters:\n  - {name: c, log_dirs: [evil]}\n")])
+    assert [(cluster.name, cluster.cluster_id) for cluster in named.clusters] == [("c", cluster_id)]
 
 
 def test_what_a_change_in_place_leaves_is_no_log_directory(tmp_path):

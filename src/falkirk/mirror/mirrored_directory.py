@@ -14,7 +14,7 @@ from falkirk.mirror.metadata_mirror import mirror_metadata
 from falkirk.mirror.partition_mirror import PartitionMirror
 from falkirk.mirror.topic_mirror import TopicMirrors
 from falkirk.storage.bounded_read import read_bounded
-from falkirk.storage.log_dir_names import LIVE_MARKER
+from falkirk.storage.log_dir_names import LIVE_MARKER, is_plain_name
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties, parse_meta_properties
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
@@ -37,9 +37,11 @@ class MirroredDirectory:
     def __init__(self, folder: Path, cluster_id: str, leader_id: int) -> None:
         """Open or create the directory.
 
-        Raises OSError, CorruptFileError for a meta.properties that does not parse, and MirrorError where a symbolic
-        link leads out of the directory: what is fetched would be written there.
+        Raises OSError, CorruptFileError for a meta.properties that does not parse, and MirrorError for an id that is no
+        file name, or where a symbolic link leads out of the directory: what is fetched would be written there.
         """
+        if not is_plain_name(cluster_id):
+            raise MirrorError(f"cluster id {cluster_id!r} is no name of a directory")
         self.path = folder / cluster_id
         self._cluster_id = cluster_id
         meta = self.path / META_PROPERTIES

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from falkirk.storage.log_dir_names import is_plain_name
 
 if TYPE_CHECKING:
     from falkirk.pipeline.filesystem import Location
     from falkirk.storage.meta_properties import MetaProperties
     from falkirk.storage.properties_file import PropertiesFile
+
+
+UNKNOWN_CLUSTER: Final = "(unknown)"
+"""Problems with directories that do not name their cluster are recorded under this name."""
+
+
+def is_cluster_name(text: str) -> bool:
+    """Return whether a text may name a cluster in the warehouse: it becomes part of file names there."""
+    return text == UNKNOWN_CLUSTER or is_plain_name(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

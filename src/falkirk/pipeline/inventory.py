@@ -19,7 +19,6 @@ their `meta.properties`, and each cluster is named by its id.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,7 +27,7 @@ import msgspec
 
 from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import Location, expand, open_location
-from falkirk.pipeline.fleet import FleetCluster, FleetLogDir, FleetNode, RequestLog
+from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, FleetCluster, FleetLogDir, FleetNode, RequestLog, is_cluster_name
 from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.log_dir_names import LIVE_MARKER, OWN_SUFFIXES
@@ -42,10 +41,7 @@ if TYPE_CHECKING:
 
     from falkirk.storage.properties_file import PropertiesFile
 
-UNKNOWN_CLUSTER: Final = "(unknown)"
-"""Problems with directories that do not name their cluster are recorded under this name."""
 _INVENTORY_SUFFIXES: Final = (".yaml", ".yml")
-_CLUSTER_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _DEPTH_MAX: Final = 4
 
 
@@ -110,8 +106,10 @@ def _add_inventory(finder: _Finder, text: str) -> None:
     except (msgspec.ValidationError, msgspec.DecodeError) as validation_error:
         raise InventoryError(f"{text}: {' '.join(str(validation_error).split())}") from validation_error
     for entry in inventory.clusters:
-        if not _CLUSTER_NAME.fullmatch(entry.name):
-            raise InventoryError(f"{text}: {entry.name!r} is no name for a cluster (letters, digits, '.', '_' and '-')")
+        if not is_cluster_name(entry.name) or entry.name == UNKNOWN_CLUSTER:
+            raise InventoryError(
+                f"{text}: {entry.name!r} is no name for a cluster (letters, digits, '.', '_' and '-'; no '.' first)"
+            )
         finder.begin_cluster(entry.name, text)
         finder.as_of[entry.name] = entry.as_of
         for node in (*entry.nodes, NodeEntry(log_dirs=entry.log_dirs, request_logs=entry.request_logs)):
@@ -218,6 +216,13 @@ class _Finder:
             if meta.version == 0 or meta.node_id is None or meta.cluster_id is None:
                 self._add_problem(
                     name, file, f"{file.uri}: version {meta.version}; not a KRaft node's directory (version 1)"
+                )
+                continue
+            if name is None and not is_cluster_name(meta.cluster_id):
+                self._add_problem(
+                    name,
+                    file,
+                    f"{file.uri}: cluster.id {meta.cluster_id!r} is no name; name the cluster in an inventory",
                 )
                 continue
             marker = directory / LIVE_MARKER

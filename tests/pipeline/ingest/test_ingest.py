@@ -20,8 +20,9 @@ from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
 from falkirk.metadata.records.record_reader import read_record
 from falkirk.pipeline.errors import PipelineError
+from falkirk.pipeline.fleet import UNKNOWN_CLUSTER
 from falkirk.pipeline.ingest.run import ingest
-from falkirk.pipeline.inventory import UNKNOWN_CLUSTER, find_fleet
+from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses

@@ -133,6 +133,37 @@ def test_only_one_writes_at_a_time(tmp_path):
         pass
 
 
+def test_a_warehouse_has_secrets_everywhere_or_nowhere(tmp_path):
+    Warehouse.make(str(tmp_path / "without"))
+    Warehouse.make(str(tmp_path / "without"))
+    with pytest.raises(WarehouseError, match="its tables hold no secrets: name another directory for --keep-secrets"):
+        Warehouse.make(str(tmp_path / "without"), keep_secrets=True)
+    Warehouse.make(str(tmp_path / "with"), keep_secrets=True)
+    assert Warehouse.make(str(tmp_path / "with"), keep_secrets=True).keeps_secrets()
+    with pytest.raises(WarehouseError, match=r"its tables hold secrets \(--keep-secrets, or an older falkirk\)"):
+        Warehouse.make(str(tmp_path / "with"))
+
+
+def test_a_warehouse_of_an_older_falkirk_counts_as_one_with_secrets(tmp_path):
+    Warehouse.make(str(tmp_path / "w"))
+    about = tmp_path / "w" / "_falkirk" / "warehouse.json"
+    about.write_text('{"format": 1, "written_by": "falkirk 0.1"}')
+    with pytest.raises(WarehouseError, match="its tables hold secrets"):
+        Warehouse.make(str(tmp_path / "w"))
+    Warehouse.make(str(tmp_path / "w"), keep_secrets=True)
+
+
+@pytest.mark.parametrize("name", ["../../evil", "..", "", "a/b", "a\\b", ".a"])
+def test_a_name_that_leads_out_of_the_warehouse_is_refused(tmp_path, name):
+    warehouse = Warehouse.make(str(tmp_path / "w"))
+    with pytest.raises(WarehouseError, match="is no name for a cluster"):
+        warehouse.commit(Manifest(cluster=name), "run1", None)
+    with pytest.raises(WarehouseError, match="is no name for a cluster"):
+        put(warehouse, "run1", name, "one")
+    assert files(tmp_path) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["w"]
+
+
 def test_a_place_that_is_no_warehouse_is_refused(tmp_path):
     with pytest.raises(WarehouseError, match="no warehouse here; `falkirk fleet ingest` makes one"):
         Warehouse.open(str(tmp_path / "w"))

@@ -46,6 +46,10 @@ RequestLogOption = Annotated[
 TablesOption = Annotated[
     str | None, typer.Option("--tables", metavar="TABLE,...", help="Only these tables; default: all.")
 ]
+KeepSecretsOption = Annotated[
+    bool,
+    typer.Option("--keep-secrets", help="Keep passwords and SCRAM credentials in the tables; marks the warehouse."),
+]
 MasterOption = Annotated[
     str | None,
     typer.Option("--master", metavar="URL", help="Spark's master; default: this process, on all cores."),
@@ -74,6 +78,7 @@ def ingest_command(
         int | None, typer.Option("--as-of", metavar="OFFSET", help="State before this offset of the metadata log.")
     ] = None,
     tables: TablesOption = None,
+    keep_secrets: KeepSecretsOption = False,
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
     json: JsonOption = False,
@@ -93,7 +98,7 @@ def ingest_command(
     sources.refresh()
     fleet = find_fleet(sources.names, request_logs=request_log or (), as_of=as_of)
     spark = _spark(master, spark_conf)
-    place = Warehouse.make(warehouse)
+    place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
     with PhaseProgress() as progress:
         report = ingest(spark, place, fleet, tables=wanted, progress=progress)
     choose_output(json=json).show(IngestView(report))
@@ -148,6 +153,7 @@ def stream_command(
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
     request_log: RequestLogOption = None,
     tables: TablesOption = None,
+    keep_secrets: KeepSecretsOption = False,
     interval: Annotated[
         float, typer.Option("--interval", metavar="SECONDS", help="Wait so long between two rounds.", min=0)
     ] = 10,
@@ -174,7 +180,7 @@ def stream_command(
     sources.refresh()
     find_fleet(sources.names, request_logs=request_log or ())
     spark = _spark(master, spark_conf)
-    place = Warehouse.make(warehouse)
+    place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
     for number, report in stream(
         spark,
         place,

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.pipeline.fleet import FleetCluster
+from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, FleetCluster
 from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
-from falkirk.pipeline.inventory import UNKNOWN_CLUSTER
 from falkirk.pipeline.spark.tasks import NoProgress, Progress, run_tasks
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.manifest import Manifest, Piece
@@ -62,7 +61,11 @@ def ingest(
     progress = NoProgress() if progress is None else progress
     with warehouse.writing():
         options = IngestOptions(
-            warehouse=warehouse.uri, run=uuid.uuid4().hex[:12], tables=tables, split_bytes=split_bytes
+            warehouse=warehouse.uri,
+            run=uuid.uuid4().hex[:12],
+            tables=tables,
+            split_bytes=split_bytes,
+            keep_secrets=warehouse.keeps_secrets(),
         )
         surveys = _survey(spark, _with_unknown(fleet, warehouse), options, progress)
         units = [unit for survey in surveys for unit in survey.units]

@@ -40,7 +40,7 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
     """
     warehouse = Warehouse(options.warehouse)
     crc = NOT_WHOLE
-    with DataFileWriter(warehouse, options.run, unit.cluster, unit.key) as writer:
+    with DataFileWriter(warehouse, options.run, unit.cluster, unit.key, keep_secrets=options.keep_secrets) as writer:
         try:
             _WORK[unit.kind](unit, writer)
             crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)

@@ -125,7 +125,7 @@ CONFIGS: Final = Table(
             column("resource_type", pa.int8(), "2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."),
             column("resource_name", pa.string(), "Name of the resource; empty for the default of all brokers."),
             column("name", pa.string(), "Name of the configuration."),
-            column("value", pa.string(), "Its value; passwords are encrypted, as in the log."),
+            column("value", pa.string(), "Its value; `(redacted)` for passwords and unknown configs."),
             WRITTEN,
         ]
     ),

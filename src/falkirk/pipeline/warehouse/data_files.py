@@ -10,6 +10,8 @@ from pyarrow import parquet
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.warehouse.manifest import DataFile
+from falkirk.pipeline.warehouse.redaction import redacted
+from falkirk.pipeline.warehouse.warehouse import check_cluster_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +28,14 @@ _COMPRESSION: Final = "zstd"
 class DataFileWriter:
     """Writes the data files of one piece, one file for each table that has rows. A context manager.
 
-    File names are made of the piece's key and the run, so no run overwrites the files of another.
+    File names are made of the piece's key and the run, so no run overwrites the files of another. Secrets are left out
+    unless `keep_secrets`.
     """
 
-    def __init__(self, warehouse: Warehouse, run: str, cluster: str, key: str) -> None:
+    def __init__(self, warehouse: Warehouse, run: str, cluster: str, key: str, *, keep_secrets: bool = False) -> None:
+        check_cluster_name(cluster)
         self._warehouse = warehouse
+        self._keep_secrets = keep_secrets
         self._staging = warehouse.staging(run)
         self._name = f"{sha256(key.encode()).hexdigest()[:16]}-{run}.parquet"
         self._cluster = cluster
@@ -57,7 +62,7 @@ class DataFileWriter:
                 path, TABLES[table].schema, filesystem=self._warehouse.filesystem, compression=_COMPRESSION
             )
             self._writers[table] = writer
-        writer.write_batch(rows)
+        writer.write_batch(rows if self._keep_secrets else redacted(table, rows))
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
 
     def write_rows(self, table: str, rows: Sequence[dict[str, Any]]) -> None:  # Any: values of columns

@@ -24,6 +24,7 @@ from pyarrow import fs
 
 import falkirk
 from falkirk.pipeline.errors import WarehouseError
+from falkirk.pipeline.fleet import is_cluster_name
 from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class WarehouseFile(msgspec.Struct, kw_only=True):
 
     format: int
     written_by: str
+    keeps_secrets: bool = True
+    """Whether tables have passwords and SCRAM credentials; older warehouses do."""
 
 
 class Warehouse:
@@ -67,18 +70,22 @@ class Warehouse:
         return warehouse
 
     @classmethod
-    def make(cls, uri: str) -> Warehouse:
-        """Open a warehouse, or create one in a new or empty directory. Raises WarehouseError."""
+    def make(cls, uri: str, *, keep_secrets: bool = False) -> Warehouse:
+        """Open a warehouse, or create one in a new or empty directory. Raises WarehouseError.
+
+        All tables of a warehouse have secrets, or none has: another `keep_secrets` than before is refused.
+        """
         warehouse = cls(uri)
         if warehouse._exists(_WAREHOUSE):
             warehouse._check_format()
+            warehouse._check_secrets(keep_secrets=keep_secrets)
             return warehouse
         info = warehouse.filesystem.get_file_info(warehouse.root)
         is_file = info.type == fs.FileType.File
         if is_file or warehouse._list(""):
             reason = "a file" if is_file else "not empty, and no warehouse"
             raise WarehouseError(f"{uri}: {reason}; name a new or empty directory")
-        about = WarehouseFile(format=FORMAT, written_by=f"falkirk {falkirk.__version__}")
+        about = WarehouseFile(format=FORMAT, written_by=f"falkirk {falkirk.__version__}", keeps_secrets=keep_secrets)
         try:
             warehouse.replace(_WAREHOUSE, msgspec.json.encode(about))
         except OSError as error:
@@ -117,6 +124,7 @@ class Warehouse:
 
     def commit(self, manifest: Manifest, run: str, before: Manifest | None) -> None:
         """Commit a manifest atomically; its new data files are moved out of the run's staging directory first."""
+        target_manifest = _manifest_path(manifest.cluster)
         old = set() if before is None else before.paths()
         new = sorted(manifest.paths() - old)
         intent = f"{_INTENTS}/{manifest.cluster}{_JSON}"
@@ -125,7 +133,7 @@ class Warehouse:
             target = self.path(path)
             self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
             self.filesystem.move(self.path(f"{self.staging(run)}/{path}"), target)
-        self.replace(_manifest_path(manifest.cluster), msgspec.json.encode(manifest))
+        self.replace(target_manifest, msgspec.json.encode(manifest))
         for path in sorted(old - manifest.paths()):
             self._remove(path)
         self._remove(intent)
@@ -161,6 +169,21 @@ class Warehouse:
             self._remove(f"{_INTENTS}/{name}")
         for name in self._list(_STAGING):
             self.end_run(name)
+
+    def keeps_secrets(self) -> bool:
+        """Return whether tables have passwords and SCRAM credentials."""
+        about: WarehouseFile = self._decode(_WAREHOUSE, WarehouseFile)
+        return about.keeps_secrets
+
+    def _check_secrets(self, *, keep_secrets: bool) -> None:
+        keeps = self.keeps_secrets()
+        if keeps and not keep_secrets:
+            raise WarehouseError(
+                f"{self.uri}: its tables hold secrets (--keep-secrets, or an older falkirk): name another directory, or "
+                "go on with --keep-secrets"
+            )
+        if keep_secrets and not keeps:
+            raise WarehouseError(f"{self.uri}: its tables hold no secrets: name another directory for --keep-secrets")
 
     def _check_format(self) -> None:
         about = self._decode(_WAREHOUSE, WarehouseFile)
@@ -201,5 +224,12 @@ class Warehouse:
             self.filesystem.delete_file(self.path(relative))
 
 
+def check_cluster_name(cluster: str) -> None:
+    """Raise WarehouseError if a name leads elsewhere as part of a path."""
+    if not is_cluster_name(cluster):
+        raise WarehouseError(f"{cluster!r} is no name for a cluster, and no name of a file")
+
+
 def _manifest_path(cluster: str) -> str:
+    check_cluster_name(cluster)
     return f"{_CLUSTERS}/{cluster}{_JSON}"
