@@ -16,7 +16,8 @@ from made_clusters import MadeCluster
 from object_store import object_store
 
 from falkirk.pipeline.tables import TABLES
-from falkirk.pipeline.warehouse.manifest import FORMAT
+from falkirk.pipeline.warehouse.data_files import DataFileWriter
+from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest, Piece
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import TopicRecord
 
@@ -51,6 +52,21 @@ def test_a_fleet_is_made_up_the_same_each_time(falkirk, tmp_path):
     assert (refused.exit_code, refused.stderr) == (2, "a: exists; name a new directory\n")
 
 
+def test_clusters_are_forgotten_by_name(falkirk, tmp_path):
+    warehouse = Warehouse.make(str(tmp_path / "w"))
+    for name in ("a", "b", "c"):
+        with DataFileWriter(warehouse, "run", name, "one") as writer:
+            writer.write_rows("topics", [{"name": "orders"}])
+            piece = Piece(key="one", kind="test", source="", files=writer.close())
+        warehouse.commit(Manifest(cluster=name, pieces={"one": piece}), "run", None)
+    answer = falkirk("fleet", "forget", "a", "c", "--warehouse", "w")
+    assert (answer.exit_code, answer.stdout) == (0, "a: 1 row forgotten\nc: 1 row forgotten\n")
+    assert [path.parent.name for path in (tmp_path / "w").rglob("*.parquet")] == ["cluster=b"]
+    answer = falkirk("fleet", "forget", "b", "--warehouse", "w", "--json")
+    assert json.loads(answer.stdout) == {"forgotten": {"b": {"topics": 1}}}
+    assert warehouse.manifests() == []
+
+
 REFUSALS = [
     (("fleet", "ingest", "gone"), 1, "gone: no such file or directory"),
     (("fleet", "ingest", "x*"), 1, "x*: matches nothing"),
@@ -66,6 +82,9 @@ REFUSALS = [
     (("fleet", "report", "--to", "3.2"), 1, "3.2: "),
     (("fleet", "report", "--to", "3.9", "--release", "3.8"), 1, "Kafka 3.8.1 does not run 3.9-IV0"),
     (("fleet", "report", "--to", "3.9", "--warehouse", "newer"), 1, "written by falkirk 9 in format"),
+    (("fleet", "forget", "a"), 1, "fleet-warehouse: no warehouse here; `falkirk fleet ingest` makes one"),
+    (("fleet", "forget", "a", "b", "--warehouse", "empty-one"), 1, "no cluster is called a, b"),
+    (("fleet", "forget", "../a", "--warehouse", "empty-one"), 1, "'../a' is no name for a cluster"),
     (("fleet", "stream", "gone"), 1, "gone: no such file or directory"),
 ]
 
@@ -79,6 +98,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(falkirk, tmp_path, monke
     (tmp_path / "typo.yaml").write_text("clusters: [{name: a, nod: []}]")
     (tmp_path / "twice.yaml").write_text("clusters: [{name: a, log_dirs: [c]}, {name: a, log_dirs: [c]}]")
     Warehouse.make(str(tmp_path / "newer"))
+    Warehouse.make(str(tmp_path / "empty-one"))
     about = tmp_path / "newer" / "_falkirk" / "warehouse.json"
     about.write_text(json.dumps({"format": FORMAT + 1, "written_by": "falkirk 9"}))
     monkeypatch.setattr("falkirk.pipeline.spark.session.start_session", lambda **_: pytest.fail("Spark was started"))

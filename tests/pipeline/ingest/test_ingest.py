@@ -73,7 +73,7 @@ def ingested(spark, tmp_path_factory):
     text = json.loads(Path(inventory).read_text())
     text["clusters"][0]["request_logs"] = [str(log)]
     Path(inventory).write_text(json.dumps(text))
-    warehouse = Warehouse.make(str(folder / "warehouse"))
+    warehouse = Warehouse.make(str(folder / "warehouse"), keep_secrets=True)
     report = ingest(spark, warehouse, find_fleet([inventory]))
     assert len(report.changed) == report.clusters == len(clusters)
     return Ingested(clusters, inventory, warehouse, FleetTables(spark, warehouse))

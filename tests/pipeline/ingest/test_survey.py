@@ -1,8 +1,12 @@
+import uuid
+
 from fleet_clusters import fleet_cluster
 from made_clusters import MadeCluster
 
+from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.manifest import Manifest
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.storage.posix_disk import PosixDisk
 
@@ -45,3 +49,39 @@ def test_directories_in_the_place_of_files_hide_nothing_else(tmp_path):
     found = survey(made.root, tmp_path / "w")
     assert [piece.key for piece in found.pieces] == ["log_dirs", "metadata"]
     assert {unit.kind for unit in found.units} == {"metadata_records", "group_state"}
+
+
+def ingested(root, warehouse, tables=TABLES, **options):
+    """One ingest without Spark; returns the pieces, and the keys of those that were made."""
+    place = Warehouse.make(str(warehouse))
+    run = uuid.uuid4().hex
+    given = IngestOptions(warehouse=place.uri, run=run, tables=frozenset(tables), split_bytes=1 << 20, **options)
+    with place.writing():
+        found = survey_cluster(fleet_cluster(root), [], given)
+        made = [run_unit(unit, given)[1] for unit in found.units]
+        pieces = {piece.key: piece for piece in (*found.pieces, *made)}
+        place.commit(Manifest(cluster=found.cluster, pieces=pieces), run, found.before)
+    before = {} if found.before is None else found.before.pieces
+    return pieces, {key for key, piece in pieces.items() if piece != before.get(key)}
+
+
+def test_what_other_readers_made_is_made_anew(tmp_path, monkeypatch):
+    made = MadeCluster(root=tmp_path / "c", partitions={"__consumer_offsets-0": []}).make()
+    pieces, first = ingested(made.root, tmp_path / "w")
+    assert first == set(pieces)
+    assert ingested(made.root, tmp_path / "w")[1] == set()
+    for module in ("survey", "run_unit"):
+        monkeypatch.setattr(f"falkirk.pipeline.ingest.{module}.MADE_BY", "2-other")
+    assert ingested(made.root, tmp_path / "w")[1] == first
+    assert ingested(made.root, tmp_path / "w")[1] == set()
+
+
+def test_a_rebuild_reads_everything_again_and_leaves_other_tables(tmp_path):
+    made = MadeCluster(root=tmp_path / "c", partitions={"__consumer_offsets-0": []}).make()
+    pieces, _ = ingested(made.root, tmp_path / "w")
+    with_rows = {key for key, piece in pieces.items() if piece.files}
+    assert ingested(made.root, tmp_path / "w", rebuild=True)[1] == with_rows
+    again, of_topics = ingested(made.root, tmp_path / "w", tables=["topics"], rebuild=True)
+    assert of_topics == {"metadata"}
+    assert set(again) == set(pieces)
+    assert len(list((tmp_path / "w").rglob("*.parquet"))) == sum(len(piece.files) for piece in again.values())

@@ -133,6 +133,32 @@ def test_only_one_writes_at_a_time(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4])
+def test_a_cluster_is_forgotten_whole_or_not_at_all(tmp_path, monkeypatch, steps):
+    warehouse = Warehouse.make(str(tmp_path / "w"))
+    kept = committed(warehouse, "run1", "kept", "one")
+    before = committed(warehouse, "run2", "gone", "one", "two")
+    remove, removed = warehouse._remove, []
+
+    def killed(path):
+        if len(removed) == steps:
+            raise KeyboardInterrupt
+        removed.append(path)
+        remove(path)
+
+    monkeypatch.setattr(warehouse, "_remove", killed)
+    if steps < 4:
+        with pytest.raises(KeyboardInterrupt):
+            warehouse.forget("gone")
+    else:
+        assert warehouse.forget("gone").rows() == {"topics": 2}
+    monkeypatch.undo()
+    with warehouse.writing():
+        pass
+    assert warehouse.manifest("gone") == (None if steps else before)
+    assert files(tmp_path / "w") == sorted(kept.paths() | (before.paths() if not steps else set()))
+
+
 def test_a_warehouse_has_secrets_everywhere_or_nowhere(tmp_path):
     Warehouse.make(str(tmp_path / "without"))
     Warehouse.make(str(tmp_path / "without"))

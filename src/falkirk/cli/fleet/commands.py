@@ -14,7 +14,15 @@ from falkirk.cli.console.options import JsonOption  # noqa: TC001 - Typer reads 
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import PhaseProgress
 from falkirk.cli.fleet.inputs import LIVE_SUFFIX, FleetInputs
-from falkirk.cli.fleet.views import ExportView, GeneratedView, IngestView, ReportView, StreamRound, TablesView
+from falkirk.cli.fleet.views import (
+    ExportView,
+    ForgottenView,
+    GeneratedView,
+    IngestView,
+    ReportView,
+    StreamRound,
+    TablesView,
+)
 from falkirk.logdir.target import parse_target
 
 if TYPE_CHECKING:
@@ -79,6 +87,7 @@ def ingest_command(
     ] = None,
     tables: TablesOption = None,
     keep_secrets: KeepSecretsOption = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Read everything again, not only what is new.")] = False,
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
     json: JsonOption = False,
@@ -100,7 +109,7 @@ def ingest_command(
     spark = _spark(master, spark_conf)
     place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
     with PhaseProgress() as progress:
-        report = ingest(spark, place, fleet, tables=wanted, progress=progress)
+        report = ingest(spark, place, fleet, tables=wanted, rebuild=rebuild, progress=progress)
     choose_output(json=json).show(IngestView(report))
 
 
@@ -217,6 +226,23 @@ def export_command(
     with PhaseProgress() as progress:
         rows = export(spark, place, out, format_=format_, tables=wanted, progress=progress)
     choose_output(json=json).show(ExportView(out, rows))
+
+
+@app.command("forget")
+def forget_command(
+    clusters: Annotated[list[str], typer.Argument(metavar="CLUSTER...", help="Names of clusters.", show_default=False)],
+    *,
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    json: JsonOption = False,
+) -> None:
+    """Remove clusters from all tables of a warehouse. Their files are not touched."""
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
+
+    place = Warehouse.open(warehouse)
+    with place.writing():
+        place.check_known(clusters)
+        forgotten = [place.forget(cluster) for cluster in dict.fromkeys(clusters)]
+    choose_output(json=json).show(ForgottenView(forgotten))
 
 
 @app.command("tables")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from falkirk.pipeline.ingest.run import IngestReport
     from falkirk.pipeline.made_fleet import FleetShape
     from falkirk.pipeline.reports.fleet_report import FleetReport
     from falkirk.pipeline.tables.table import Table
+    from falkirk.pipeline.warehouse.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,22 @@ class ExportView:
     def document(self) -> dict[str, Any]:  # Any: JSON values
         """Return `export --json`."""
         return {"out": self.out, "rows": self.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenView:
+    """A `Result` of `forget`."""
+
+    manifests: Sequence[Manifest]
+
+    def text(self) -> Iterator[str]:
+        """Yield each cluster with its rows."""
+        for manifest in self.manifests:
+            yield f"{manifest.cluster}: {_count(sum(manifest.rows().values()), 'row')} forgotten"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `forget --json`."""
+        return {"forgotten": {manifest.cluster: manifest.rows() for manifest in self.manifests}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,13 @@ def ingest(
     *,
     tables: frozenset[str] = frozenset(TABLES),
     split_bytes: int = SPLIT_BYTES,
+    rebuild: bool = False,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Bring the tables of a fleet up to its files; clusters of the warehouse that are not in the fleet stay.
 
-    Reads only what is new. The tables of a cluster change when its manifest is replaced. Raises WarehouseError.
+    Reads only what is new, with `rebuild` everything. The tables of a cluster change when its manifest is replaced.
+    Raises WarehouseError.
     """
     progress = NoProgress() if progress is None else progress
     with warehouse.writing():
@@ -66,6 +68,7 @@ def ingest(
             tables=tables,
             split_bytes=split_bytes,
             keep_secrets=warehouse.keeps_secrets(),
+            rebuild=rebuild,
         )
         surveys = _survey(spark, _with_unknown(fleet, warehouse), options, progress)
         units = [unit for survey in surveys for unit in survey.units]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.columnar.report import ReadReport
 from falkirk.pipeline.ingest.file_growth import NOT_WHOLE, end_crc
 from falkirk.pipeline.ingest.new_bytes import head_fingerprint
-from falkirk.pipeline.ingest.unit import STATES, Unit, UnitKind
+from falkirk.pipeline.ingest.unit import MADE_BY, STATES, Unit, UnitKind
 from falkirk.pipeline.readers.chunks import CutShortError, iter_chunks, until_end
 from falkirk.pipeline.readers.coordinator_segments import CHUNK_BYTES
 from falkirk.pipeline.readers.group_records import read_group_records
@@ -58,6 +58,7 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
         kind=unit.kind,
         source=unit.location.uri,
         fingerprint=fingerprint,
+        made_by=MADE_BY,
         start=unit.start,
         end=unit.end,
         end_crc=crc,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from falkirk.pipeline.filesystem import readable_bytes
 from falkirk.pipeline.ingest.file_growth import fingerprint
 from falkirk.pipeline.ingest.new_bytes import SourceFile, new_bytes
-from falkirk.pipeline.ingest.unit import Unit, UnitKind
+from falkirk.pipeline.ingest.unit import MADE_BY, Unit, UnitKind
 from falkirk.pipeline.readers.coordinator_segments import segments_of
 from falkirk.pipeline.readers.lines import last_line_end
 from falkirk.pipeline.readers.origin import Origin
@@ -40,13 +40,17 @@ _METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
-    """Warehouse URI, name of the run, wanted tables, the bytes of one unit, and whether tables have secrets."""
+    """Warehouse URI, name of the run, wanted tables, the bytes of one unit, and whether tables have secrets.
+
+    `rebuild`: whatever is in the wanted tables is made anew.
+    """
 
     warehouse: str
     run: str
     tables: frozenset[str]
     split_bytes: int
     keep_secrets: bool = False
+    rebuild: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,7 +102,7 @@ class _Surveyor:
             return
         with self._writer(key) as writer:
             writer.write_rows(table, rows)
-            piece = Piece(key=key, kind=key, source="", fingerprint=made_of, files=writer.close())
+            piece = Piece(key=key, kind=key, source="", fingerprint=made_of, made_by=MADE_BY, files=writer.close())
         self._found.pieces.append(piece)
 
     def _writer(self, key: str) -> DataFileWriter:
@@ -107,10 +111,13 @@ class _Surveyor:
 
     def _stays(self, key: str, made_of: str) -> bool:
         piece = self._before.get(key)
-        if piece is None or piece.fingerprint != made_of:
+        if piece is None or piece.fingerprint != made_of or not self._is_current(piece):
             return False
         self._found.pieces.append(piece)
         return True
+
+    def _is_current(self, piece: Piece) -> bool:
+        return piece.made_by == MADE_BY and not self._options.rebuild
 
     def _log_dirs(self) -> None:
         key = "log_dirs"
@@ -141,6 +148,7 @@ class _Surveyor:
                 kind=key,
                 source="" if state.snapshot is None else state.snapshot.uri,
                 fingerprint=made_of,
+                made_by=MADE_BY,
                 tables=wanted,
                 chosen_node=state.chosen_node,
                 files=writer.close(),
@@ -225,8 +233,9 @@ class _Surveyor:
             self._found.pieces += pieces
             return
         cut = split_lines if kind is UnitKind.REQUESTS else split_batches
+        current = [piece for piece in pieces if self._is_current(piece)]
         found = new_bytes(
-            files, pieces, lambda location, start, end: cut(location, start, end, self._options.split_bytes)
+            files, current, lambda location, start, end: cut(location, start, end, self._options.split_bytes)
         )
         if kind is UnitKind.REQUESTS:  # what the states are made of is reported there
             self._unreadable += [

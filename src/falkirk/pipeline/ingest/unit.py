@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+from falkirk.pipeline.tables import TABLES
 
 if TYPE_CHECKING:
     from falkirk.pipeline.filesystem import Location
+
+
+_READERS: Final = 1
+"""Incremented when readers make other rows of the same bytes."""
+_SCHEMAS: Final = "".join(
+    f"{table.name} {table.schema.to_string(show_field_metadata=False, show_schema_metadata=False)}"
+    for table in TABLES.values()
+)
+MADE_BY: Final = f"{_READERS}-{crc32(_SCHEMAS.encode()):08x}"
+"""A piece that other readers made, or with other columns, is made anew."""
 
 
 class UnitKind(enum.StrEnum):

@@ -27,13 +27,14 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
     `fingerprint` identifies the input; if it changes, the piece is made anew. A piece of a file that grows has `start`
     and `end` (bytes; nothing behind `end` is in a table yet) and `end_crc`, the CRC of the last bytes before `end`:
-    while these bytes stay the same, the file has only grown.
+    while these bytes stay the same, the file has only grown. `made_by` identifies readers and schemas.
     """
 
     key: str
     kind: str
     source: str
     fingerprint: str = ""
+    made_by: str = ""
     start: int = 0
     end: int = 0
     end_crc: int = 0
@@ -54,6 +55,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def files(self, table: str) -> list[DataFile]:
         """Return the data files of a table."""
         return [file for piece in self.pieces.values() for file in piece.files if file.table == table]
+
+    def rows(self) -> dict[str, int]:
+        """Return the rows of each table that has any."""
+        found: dict[str, int] = {}
+        for piece in self.pieces.values():
+            for file in piece.files:
+                found[file.table] = found.get(file.table, 0) + file.rows
+        return dict(sorted(found.items()))
 
     def paths(self) -> set[str]:
         """Return the paths of all data files."""

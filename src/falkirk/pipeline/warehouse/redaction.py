@@ -70,7 +70,7 @@ def _redacted_records(rows: pa.RecordBatch) -> pa.RecordBatch:
     return _replaced(rows, columns)
 
 
-def _redacted_json(name: str, text: str | None) -> str | None:
+def _redacted_json(name: str | None, text: str | None) -> str | None:
     if text is None or name not in _SECRET_FIELDS:
         return text
     form = msgspec.json.decode(text)

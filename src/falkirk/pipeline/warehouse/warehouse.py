@@ -3,7 +3,7 @@
     WAREHOUSE/<table>/cluster=<name>/<file>.parquet
     WAREHOUSE/_falkirk/warehouse.json           format of the whole
     WAREHOUSE/_falkirk/clusters/<name>.json     the manifest: which data files count
-    WAREHOUSE/_falkirk/intents/<name>.json      data files that a commit adds or removes
+    WAREHOUSE/_falkirk/intents/<name>.json      data files that a commit adds or removes, or that are forgotten
     WAREHOUSE/_falkirk/staging/<run>/           data files of a run that has not committed yet
 
 Spark ignores names that begin with `_`. New data files have unique names and are moved in before the manifest is
@@ -28,7 +28,7 @@ from falkirk.pipeline.fleet import is_cluster_name
 from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _OWN: Final = "_falkirk"
 _WAREHOUSE: Final = f"{_OWN}/warehouse.json"
@@ -138,6 +138,24 @@ class Warehouse:
             self._remove(path)
         self._remove(intent)
 
+    def check_known(self, clusters: Iterable[str]) -> None:
+        """Raise WarehouseError that names the clusters of which nothing is here."""
+        unknown = [cluster for cluster in clusters if self.manifest(cluster) is None]
+        if unknown:
+            raise WarehouseError(f"{self.uri}: no cluster is called {', '.join(unknown)}")
+
+    def forget(self, cluster: str) -> Manifest:
+        """Remove a cluster from all tables at once; return what it had."""
+        manifest = self.manifest(cluster)
+        assert manifest is not None, "the caller has checked it"
+        intent = f"{_INTENTS}/{cluster}{_JSON}"
+        self.replace(intent, msgspec.json.encode(sorted(manifest.paths())))
+        self._remove(_manifest_path(cluster))
+        for path in sorted(manifest.paths()):
+            self._remove(path)
+        self._remove(intent)
+        return manifest
+
     def path(self, relative: str) -> str:
         """Return the path of a file in `filesystem`."""
         return f"{self.root}/{relative}" if relative else self.root
@@ -179,8 +197,8 @@ class Warehouse:
         keeps = self.keeps_secrets()
         if keeps and not keep_secrets:
             raise WarehouseError(
-                f"{self.uri}: its tables hold secrets (--keep-secrets, or an older falkirk): name another directory, or "
-                "go on with --keep-secrets"
+                f"{self.uri}: its tables hold secrets (--keep-secrets, or an older falkirk): "
+                "name another directory, or go on with --keep-secrets"
             )
         if keep_secrets and not keeps:
             raise WarehouseError(f"{self.uri}: its tables hold no secrets: name another directory for --keep-secrets")
