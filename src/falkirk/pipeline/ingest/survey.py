@@ -179,9 +179,12 @@ class _Surveyor:
 
     def _coordinators(self) -> None:
         tables = self._options.tables
+        wants_groups = bool(tables & (GROUP_STATE_TABLES | {GROUP_RECORDS.name}))
+        if not wants_groups:
+            self._keep(UnitKind.GROUP_STATE)
         group_files: list[SourceFile] = []
         for partition, (directory, node_id) in coordinator_replicas(self._cluster, GROUPS_TOPIC).items():
-            if tables & (GROUP_STATE_TABLES | {GROUP_RECORDS.name}):
+            if wants_groups:
                 self._state(UnitKind.GROUP_STATE, directory, partition, node_id)
             group_files += [
                 SourceFile(
@@ -197,6 +200,12 @@ class _Surveyor:
         if TRANSACTIONS.name in tables:
             for partition, (directory, node_id) in coordinator_replicas(self._cluster, TRANSACTIONS_TOPIC).items():
                 self._state(UnitKind.TRANSACTIONS, directory, partition, node_id)
+        else:
+            self._keep(UnitKind.TRANSACTIONS)
+
+    def _keep(self, kind: UnitKind) -> None:
+        """Keep the pieces of tables that are not wanted."""
+        self._found.pieces += [piece for piece in self._before.values() if piece.kind == kind]
 
     def _state(self, kind: UnitKind, directory: Location, partition: int, node_id: int) -> None:
         segments = segments_of(directory)
@@ -228,10 +237,10 @@ class _Surveyor:
 
     def _records(self, kind: UnitKind, files: list[SourceFile]) -> None:
         """Find the new bytes of one kind; a table that is not wanted stays as it is."""
-        pieces = [piece for piece in self._before.values() if piece.kind == kind]
         if kind not in self._options.tables:
-            self._found.pieces += pieces
+            self._keep(kind)
             return
+        pieces = [piece for piece in self._before.values() if piece.kind == kind]
         cut = split_lines if kind is UnitKind.REQUESTS else split_batches
         current = [piece for piece in pieces if self._is_current(piece)]
         found = new_bytes(
