@@ -23,12 +23,15 @@ class ClientLoad:
     """One library on a topic of its own: it produces with acks=all and consumes what was acked from where it left off.
 
     `problems`: errors that it got, and acked records that it did not find.
+    `longest_s`: the longest time in which nothing was acked, until something was.
     """
 
     def __init__(self, client: Client, topic: str) -> None:
         self.client = client
         self.topic = topic
         self.problems: list[str] = []
+        self.longest_s = 0.0
+        self._acked_at_s = time.monotonic()
         # Values by partition; the place of each is its offset, since an idempotent producer writes nothing twice.
         self.acked: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
         self._read = [0] * PARTITIONS
@@ -84,6 +87,8 @@ class ClientLoad:
             for number in range(_BATCH)
         ]
         offsets = self.client.produce(self.topic, records)
+        now_s = time.monotonic()
+        self.longest_s, self._acked_at_s = max(self.longest_s, now_s - self._acked_at_s), now_s
         for record, offset in zip(records, offsets, strict=True):
             acked = self.acked[record.partition]
             if offset != len(acked):
@@ -130,6 +135,10 @@ class ClientLoads:
             assert min(map(len, load.acked)) > 0
             for reader in (load, self.loads[place - 1]):
                 assert load.reads_back(reader.client), f"{reader.topic} does not read {load.topic} as it was acked"
+
+    def counted(self) -> dict[str, tuple[int, float]]:
+        """For each topic how many records were acked, and the longest time in seconds in which none was."""
+        return {load.topic: (sum(map(len, load.acked)), round(load.longest_s, 1)) for load in self.loads}
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def outputs(*commands: Sequence[str], release: str = CLIENT_RELEASE) -> list[str
     """The tools' outputs; each must succeed."""
     ended = run_tools(*commands, release=release)
     failed = [one for one in ended if one.status != 0 or "Exception" in one.output]
-    assert failed == []
+    assert failed == [], failed
     return [one.output for one in ended]
 
 

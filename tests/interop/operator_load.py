@@ -6,14 +6,15 @@ Everything is counted: what was acked and is lost, what is there twice, and for 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import confluent_kafka as ck
 from confluent_kafka import admin as ck_admin
 
-TOPIC = "committed"
+LOAD = "operator-load"
+PROTOCOLS = ("classic", "consumer")
 _PARTITIONS = 3
 _BATCH = 6
 _WRITE_INTERVAL_S = 0.25
@@ -43,11 +44,25 @@ class _Worker:
             self.problems.append(f"{self._thread.name}: {type(error).__name__}: {error}")
 
 
+class Gap:
+    """The longest time for which nothing went through, until something did."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._at_s = time.monotonic()
+
+    def end(self) -> None:
+        now_s = time.monotonic()
+        self.longest_s = max(self.longest_s, now_s - self._at_s)
+        self._at_s = now_s
+
+
 class Transactions:
     """A producer whose transactions are committed one after the other; each value is produced in one of them."""
 
     def __init__(self, servers: str) -> None:
-        self._config = {"bootstrap.servers": servers, "transactional.id": "load", "transaction.timeout.ms": 60_000}
+        self._config = {"bootstrap.servers": servers, "transactional.id": LOAD, "transaction.timeout.ms": 60_000}
+        self.gap = Gap()
         self._producer: ck.Producer | None = None
         self._next = 0
         self.committed: list[int] = []
@@ -65,7 +80,7 @@ class Transactions:
                 self._producer.init_transactions(_TIMEOUT_S)
             self._producer.begin_transaction()
             for value in values:
-                self._producer.produce(TOPIC, str(value).encode(), partition=value % _PARTITIONS)
+                self._producer.produce(LOAD, str(value).encode(), partition=value % _PARTITIONS)
             is_ending = True
             self._producer.commit_transaction(_TIMEOUT_S)
         except ck.KafkaException:
@@ -74,26 +89,37 @@ class Transactions:
                 self.undecided.update(values)
         else:
             self.committed += values
+            self.gap.end()
         time.sleep(_POLL_S)
 
 
 class Member:
     """The only member of a group, of one protocol; where that is refused it goes on with the classic one."""
 
-    def __init__(self, servers: str, group: str, protocol: str) -> None:
+    def __init__(self, servers: str, protocol: str) -> None:
         self._config = {
             "bootstrap.servers": servers,
-            "group.id": group,
+            "group.id": f"{LOAD}-{protocol}",
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
+            # What is fetched and not polled yet counts as consumed when the consumer closes, unless it is told.
+            "enable.auto.offset.store": False,
         }
-        self._protocol = protocol
+        self.protocol = protocol
+        self._joins_by = protocol
         self._consumer = self._made()
+        self._is_anew = False
+        self.gap = Gap()
         self.seen: Counter[int] = Counter()
         self.errors: Counter[str] = Counter()
 
     def work(self) -> None:
         """Consume for a moment."""
+        if self._is_anew:
+            self._is_anew = False
+            self._consumer.close()
+            self._joins_by = self.protocol
+            self._consumer = self._made()
         try:
             message = self._consumer.poll(_POLL_S)
             failure = None if message is None else message.error()
@@ -102,34 +128,41 @@ class Member:
         if failure is not None:
             self.errors[f"{failure.name()}: {failure.str()}"] += 1
         if failure is not None and failure.code() == ck.KafkaError._FATAL:
-            self._protocol = "classic"
+            self._joins_by = "classic"
             # It says good-bye by the request that is refused, as long as it takes.
             threading.Thread(target=self._consumer.close, daemon=True).start()
             self._consumer = self._made()
         elif message is not None and failure is None:
             self.seen[int(message.value())] += 1
+            # The partition may be another member's by now.
+            with suppress(ck.KafkaException):
+                self._consumer.store_offsets(message)
+            self.gap.end()
+
+    def join_anew(self) -> None:
+        """Let the member join by its own protocol again, which may have been refused meanwhile."""
+        self._is_anew = True
 
     def close(self) -> None:
         with suppress(ck.KafkaException, RuntimeError):
             self._consumer.close()
 
     def _made(self) -> ck.Consumer:
-        more: dict[str, object] = {"group.protocol": self._protocol}
-        if self._protocol == "classic":
+        more: dict[str, object] = {"group.protocol": self._joins_by}
+        if self._joins_by == "classic":
             more["session.timeout.ms"] = 6000
         consumer = ck.Consumer(self._config | more)
-        consumer.subscribe([TOPIC])
+        consumer.subscribe([LOAD])
         return consumer
 
 
 class MetadataWrites:
-    """A topic's config is changed again and again; `longest_s`: the longest time without such a write."""
+    """A topic's config is changed again and again."""
 
     def __init__(self, servers: str) -> None:
         self._admin = ck_admin.AdminClient({"bootstrap.servers": servers})
         self.acked = 0
-        self.longest_s = 0.0
-        self._at_s = time.monotonic()
+        self.gap = Gap()
         self._next = 0
 
     def work(self) -> None:
@@ -138,20 +171,29 @@ class MetadataWrites:
         entry = ck_admin.ConfigEntry(
             "retention.ms", str(10**9 + self._next), incremental_operation=ck_admin.AlterConfigOpType.SET
         )
-        resource = ck_admin.ConfigResource(ck_admin.ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
+        resource = ck_admin.ConfigResource(ck_admin.ResourceType.TOPIC, LOAD, incremental_configs=[entry])
         with suppress(ck.KafkaException):
             self._admin.incremental_alter_configs([resource], request_timeout=_TIMEOUT_S)[resource].result()
             self.acked = self._next
-            now_s = time.monotonic()
-            self.longest_s = max(self.longest_s, now_s - self._at_s)
-            self._at_s = now_s
+            self.gap.end()
         time.sleep(_WRITE_INTERVAL_S)
 
     def is_kept(self) -> bool:
         """Return whether the last write that was acked, or a later one, is there."""
-        resource = ck_admin.ConfigResource(ck_admin.ResourceType.TOPIC, TOPIC)
+        resource = ck_admin.ConfigResource(ck_admin.ResourceType.TOPIC, LOAD)
         found = self._admin.describe_configs([resource], request_timeout=_TIMEOUT_S)[resource].result()
         return int(found["retention.ms"].value) - 10**9 >= self.acked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What went through. `lost`, `doubled`: values of committed transactions; `gaps_s`: the longest, by part."""
+
+    committed: int
+    lost: int
+    doubled: int
+    metadata_writes: int
+    gaps_s: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,43 +206,61 @@ class OperatorLoad:
     writes: MetadataWrites
     workers: list[_Worker] = field(default_factory=list)
 
-    def check(self) -> None:
+    def check(self) -> Counted:
         """End producing and writing; everything that was committed is there once, and was read by every group."""
         producing, writing, *reading = self.workers
         producing.end()
         writing.end()
         committed = set(self.transactions.committed)
         assert len(committed) == len(self.transactions.committed) > 0
-        deadline = time.monotonic() + _TIMEOUT_S
-        while any(committed - member.seen.keys() for member in self.members):
-            missing = [(len(committed - member.seen.keys()), member.errors) for member in self.members]
-            self._check_workers()
-            assert time.monotonic() < deadline, f"not read by each group: {missing} of {len(committed)}"
-            time.sleep(_POLL_S)
+        there = _all(self.servers)
+        parts = {"transactions": self.transactions, "metadata writes": self.writes}
+        parts |= {f"{member.protocol} group": member for member in self.members}
+        counted = Counted(
+            committed=len(committed),
+            lost=len(committed - there.keys()),
+            doubled=sum(times > 1 for times in there.values()),
+            metadata_writes=self.writes.acked,
+            gaps_s={name: round(part.gap.longest_s, 1) for name, part in parts.items()},
+        )
+        assert (counted.lost, counted.doubled) == (0, 0), counted
+        assert there.keys() - committed <= self.transactions.undecided
+        assert counted.metadata_writes > 0
+        assert self.writes.is_kept()
+        self._await_readers(committed)
         for worker in reading:
             worker.end()
         self._check_workers()
-        there = _all(self.servers)
-        assert [value for value, times in there.items() if times > 1] == []
-        assert there.keys() - committed <= self.transactions.undecided
-        assert committed <= there.keys()
-        assert self.writes.acked > 0
-        assert self.writes.is_kept()
+        return counted
+
+    def _await_readers(self, committed: set[int]) -> None:
+        """Wait until each group has read all values."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while unread := {
+            member.protocol: (sorted(missing), member.errors)
+            for member in self.members
+            if (missing := committed - member.seen.keys())
+        }:
+            self._check_workers()
+            assert time.monotonic() < deadline, f"not read by each group: {unread}; {len(committed)} were committed"
+            time.sleep(_POLL_S)
 
     def _check_workers(self) -> None:
         assert [problem for worker in self.workers for problem in worker.problems] == []
 
 
 @contextmanager
-def operator_load(servers: str, *, replication_factor: int) -> Iterator[OperatorLoad]:
-    """Run the load while the block runs."""
+def operator_load(
+    servers: str, *, replication_factor: int, protocols: Sequence[str] = PROTOCOLS
+) -> Iterator[OperatorLoad]:
+    """Run the load while the block runs; `protocols`: of a consumer each."""
     admin = ck_admin.AdminClient({"bootstrap.servers": servers})
-    topic = ck_admin.NewTopic(TOPIC, _PARTITIONS, replication_factor)
-    admin.create_topics([topic], request_timeout=_TIMEOUT_S)[TOPIC].result()
+    topic = ck_admin.NewTopic(LOAD, _PARTITIONS, replication_factor)
+    admin.create_topics([topic], request_timeout=_TIMEOUT_S)[LOAD].result()
     load = OperatorLoad(
         servers=servers,
         transactions=Transactions(servers),
-        members=(Member(servers, "classic-group", "classic"), Member(servers, "consumer-group", "consumer")),
+        members=tuple(Member(servers, protocol) for protocol in protocols),
         writes=MetadataWrites(servers),
     )
     load.workers.append(_Worker("transactions", load.transactions.work))
@@ -226,7 +286,7 @@ def _all(servers: str) -> Counter[int]:
             "isolation.level": "read_committed",
         }
     )
-    consumer.assign([ck.TopicPartition(TOPIC, number, ck.OFFSET_BEGINNING) for number in range(_PARTITIONS)])
+    consumer.assign([ck.TopicPartition(LOAD, number, ck.OFFSET_BEGINNING) for number in range(_PARTITIONS)])
     found: Counter[int] = Counter()
     ended: set[int] = set()
     deadline = time.monotonic() + _TIMEOUT_S

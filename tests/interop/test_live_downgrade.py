@@ -3,8 +3,7 @@
 Producers and consumers go on meanwhile. At the end the brokers answer as before, except for what the lowering reported.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from kafka_node import KafkaNode
 from kafka_state import BOOT_USER, ask
 from mixed_cluster import BOOTSTRAP, MixedCluster
 from topic_state import await_in_sync
+from waiting import await_at_once
 
 pytestmark = pytest.mark.interop
 BROKERS = (11, 12, 13)
@@ -228,11 +228,3 @@ def metadata_files(node: KafkaNode) -> set[str]:
 def metadata_log(node: KafkaNode) -> bytes:
     """The newest segment."""
     return max(metadata_folder(node).glob("*.log")).read_bytes()
-
-
-def await_at_once(condition: Callable[[], bool]) -> None:
-    """Poll without delay until a condition holds. Raises AssertionError."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "not within a minute"
-        time.sleep(0.0005)

@@ -20,3 +20,11 @@ def becomes(ask: Callable[[], T], wanted: T, *, refusals: tuple[type[Exception],
             return
         assert time.monotonic() < deadline, f"within {PATIENCE_S} s {found} has not become {wanted}"
         time.sleep(0.05)
+
+
+def await_at_once(condition: Callable[[], bool]) -> None:
+    """Poll without delay until a condition holds. Raises AssertionError."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s"
+        time.sleep(0.0005)

@@ -8,14 +8,17 @@ from falkirk_node import FalkirkNode
 from kafka_cluster import Clusters
 from kafka_node import BROKER, CONTROLLER
 from kafka_tools import FEATURES, outputs
-from lifted_cluster import Lifted, under_load
+from lifted_cluster import SESSIONS, Lifted, under_load
 from node_hooks import IN_PLACE
+from operator_load import PROTOCOLS
 
 pytestmark = pytest.mark.interop
 ONE = {1: (CONTROLLER,), 11: (BROKER,)}
 THREE = {1: (CONTROLLER,), 2: (CONTROLLER,), 3: (CONTROLLER,), 11: (BROKER,), 12: (BROKER,)}
 COMBINED = dict.fromkeys((1, 2, 3), (BROKER, CONTROLLER))
 FOUR = dict.fromkeys((1, 2, 3, 4), (CONTROLLER,)) | dict.fromkeys((11, 12), (BROKER,))
+# It has the consumer protocol in early access only.
+PROTOCOLS_OF = {"3.9.1": ("classic",)}
 LIMITS = {"step_s": 100, "metadata_outage_s": 60}
 
 
@@ -91,12 +94,14 @@ def test_controllers_of_other_releases_go_down_in_place(
     clusters: Clusters, tmp_path: Path, place: str, releases: tuple[str, str]
 ) -> None:
     release, older = releases
-    cluster = clusters.new(release, THREE)
+    cluster = clusters.new(release, THREE, settings=SESSIONS)
     cluster.format()
     cluster.start()
     fields = {"place": place, "limits": LIMITS, "target": older.rpartition(".")[0]}
-    hooks = (*IN_PLACE, "roll")
-    with under_load(clusters, tmp_path, THREE, made=cluster, hooks=hooks, older=older, **fields) as lifted:
+    hooks, protocols = (*IN_PLACE, "roll"), PROTOCOLS_OF.get(release, PROTOCOLS)
+    with under_load(
+        clusters, tmp_path, THREE, made=cluster, hooks=hooks, older=older, protocols=protocols, **fields
+    ) as lifted:
         level = lifted.check()["to"]["name"]
         ended = lifted.lift("run")
         assert ended.status == 0, ended

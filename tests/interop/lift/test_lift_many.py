@@ -6,7 +6,7 @@ import pytest
 from falkirk_program import log_dirs
 from kafka_cluster import Clusters
 from kafka_node import BROKER, CONTROLLER
-from lifted_cluster import under_load
+from lifted_cluster import SESSIONS, under_load
 from many_partitions import add_partitions
 
 pytestmark = [pytest.mark.interop, pytest.mark.full]
@@ -16,7 +16,7 @@ SEPARATE = {1: (CONTROLLER,), 11: (BROKER,)}
 
 
 def test_a_cluster_with_a_hundred_thousand_partitions_goes_down(clusters: Clusters, tmp_path: Path) -> None:
-    cluster = clusters.new("4.3.1", SEPARATE, dynamic=True)
+    cluster = clusters.new("4.3.1", SEPARATE, dynamic=True, settings=SESSIONS)
     cluster.format()
     with cluster.running():
         pass
