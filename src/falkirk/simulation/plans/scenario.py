@@ -160,7 +160,7 @@ class Scenario:
     def with_transactions(self, chance: Chance) -> Scenario:
         """Add transactional clients to a scenario with data; mostly transaction.version moves meanwhile.
 
-        A scripted broker is no coordinator. A repeated request can open a transaction that nobody ends, and a power
+        A scripted broker is no coordinator, nor is a ghost. A repeated request can open a transaction that nobody ends, and a power
         loss can undo a commit, in Kafka, too.
         """
         assert self.data is not None, "it is required"
@@ -173,7 +173,7 @@ class Scenario:
             highest = highest_transaction_version(releases.values())
             data = replace(data, transaction_version=chance.randrange(0, highest + 1))
         else:
-            roll = roll.with_transaction_levels(chance, releases)
+            roll = replace(roll.with_transaction_levels(chance, releases), has_ghost=False)
         kinds = self.faults.kinds - {REPEATED_REQUESTS, POWER_LOSSES}
         return replace(self, data=data, roll=roll, broker_count=0, faults=replace(self.faults, kinds=kinds))
 
