@@ -1,4 +1,4 @@
-"""Open transactions of a cluster of ours: what the pipeline and the offline tools tell of them."""
+"""Open transactions of a cluster of ours: what the pipeline and the offline tools tell of them, and a target makes."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from falkirk_node import OurCluster
-from falkirk_program import falkirk, log_dirs
+from falkirk_program import downgraded, falkirk, log_dirs
 from ingested_rows import ingested_rows
 from kafka_cluster import Clusters, KafkaCluster
 
@@ -44,6 +44,24 @@ class Shop:
         member = self._consumer.consumer_group_metadata()
         offsets = [ck.TopicPartition(TOPIC, 0, 1)]
         self._producers["settling"].send_offsets_to_transaction(offsets, member, TIMEOUT_S)
+
+    def commit(self, name: str) -> None:
+        """Make a transaction of an id, and commit it: what was open before is aborted."""
+        producer = self._begin(name)
+        producer.produce(TOPIC, f"{name} again".encode(), partition=0)
+        producer.commit_transaction(TIMEOUT_S)
+
+    def read(self, count: int) -> list[str]:
+        """Return what is committed in the first partition, that many records; nothing may follow up to its end."""
+        reading = {"group.id": "unused", "isolation.level": "read_committed", "enable.partition.eof": True}
+        consumer = ck.Consumer({**self._servers, **reading})
+        consumer.assign([ck.TopicPartition(TOPIC, 0, 0)])
+        found: list[str] = []
+        while (record := consumer.poll(TIMEOUT_S)) is not None and record.error() is None:
+            found.append(record.value().decode())
+        consumer.close()
+        assert len(found) == count, found
+        return found
 
     def close(self) -> None:
         """Close the consumer; producers just vanish."""
@@ -121,3 +139,25 @@ def test_the_tables_of_the_fleet_have_them(source: KafkaCluster, tmp_path: Path)
     assert (pending["group"], pending["topic"], pending["committed_offset"]) == (GROUP, TOPIC, 1)
     [group] = [row for row in map(json.loads, rows["groups"]) if row["group"] == GROUP]
     assert group["pending_offsets"] == 1
+
+
+def test_at_the_target_they_stay_open_until_the_next_producer_ends_them(
+    source: KafkaCluster, clusters: Clusters, tmp_path: Path
+) -> None:
+    target, ledger = downgraded(source, "3.9.1", tmp_path)
+    assert {each["fields"]["transactional_id"] for each in ledger["warnings"] if each["kind"] == "open_transaction"}
+    with clusters.adopt(target).running():
+        servers = target.bootstrap_servers
+
+        def listed() -> dict[str, str]:
+            ended = falkirk("transactions", "list", "--bootstrap-server", servers, "--json")
+            return {each["transactional_id"]: each["state"] for each in ended.document["transactions"]}
+
+        assert {name for name, state in listed().items() if state == "Ongoing"} == OPEN
+        shop = Shop(servers)
+        assert shop.read(1) == ["paid"]
+        for name in sorted(OPEN):
+            shop.commit(name)
+        assert "Ongoing" not in listed().values()
+        assert shop.read(3) == ["paid", "paying again", "settling again"]
+        shop.close()
