@@ -160,8 +160,8 @@ class Scenario:
     def with_transactions(self, chance: Chance) -> Scenario:
         """Add transactional clients to a scenario with data; mostly transaction.version moves meanwhile.
 
-        A scripted broker is no coordinator, nor is a ghost. A repeated request can open a transaction that nobody ends, and a power
-        loss can undo a commit, in Kafka, too.
+        A scripted broker is no coordinator, nor is a ghost. A repeated request can open a transaction that nobody ends,
+        and a power loss can undo a commit, in Kafka, too.
         """
         assert self.data is not None, "it is required"
         releases = {node_id: self.release_of(node_id) for node_id in (*self.controller_ids, *self.broker_nodes)}
