@@ -60,6 +60,8 @@ class Story:
         moved = f"NEW://127.0.0.1:{self._other_port}"
         yield "NEW elsewhere", self._alter(own, {"listeners": ",".join([*listeners, moved])})
         yield "open", (self._is_open(self._port), self._is_open(self._other_port))
+        # Else a real broker looks for NEW at its new address, and leaves it open.
+        yield "NEW where it was", self._alter(own, {"listeners": ",".join([*listeners, new])})
         yield "without NEW and SCRAM", self._alter(own, {"listeners": ",".join([listeners[0], listeners[2]])})
         becomes(lambda: self._is_open(self._port), False)
         becomes(lambda: self._is_open(self._layout.scram_port), False)

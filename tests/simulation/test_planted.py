@@ -19,6 +19,7 @@ QUICK = frozenset({
     "index_keeps_who_left_the_isr",
     "lowering_not_replayed_by_the_controller",
     "offsets_acknowledged_before_they_are_committed",
+    "older_batch_counts_as_damage",
     "partitions_written_as_the_newest_level_has_them",
     "vote_for_a_shorter_log",
     "work_not_sliced",

@@ -45,6 +45,12 @@ from falkirk.simulation.machine.world import World
 if kind == "zookeeper":
     from falkirk.simulation.zookeeper.run import simulate
 options = {}
+worn_kinds = {
+    "rotten_metadata": "bit rot of metadata",
+    "rotten_data": "bit rot of data",
+    "set_back": "clocks set back",
+    "slow_disks": "slow disks",
+}
 for seed in range(first, last):
     scenario = None if kind == "zookeeper" else Scenario.of(World(seed).chance("scenario"))
     if kind == "rolls":
@@ -69,6 +75,9 @@ for seed in range(first, last):
     if kind == "transaction_levels":
         from transaction_clusters import at_moving_levels
         scenario = at_moving_levels()
+    if kind in worn_kinds:
+        from worn_clusters import worn
+        scenario = worn(seed, worn_kinds[kind], has_data=kind in ("rotten_data", "slow_disks"))
     if kind == "data":
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
@@ -89,7 +98,8 @@ class PlantedBug:
     `folder`: which runs find it: `data` with data, `elr` two brokers with eligible leader replicas, `groups` a small
     cluster with a group, `transactions` one with transactional clients, `transaction_levels` one whose
     transaction.version goes up and down, `commits` one whose brokers are cut off for
-    seconds, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `zookeeper` any run of
+    seconds, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `rotten_metadata`,
+    `rotten_data`, `set_back` and `slow_disks` clusters on worn hardware, `zookeeper` any run of
     KIP-584's mode, `explorer` the exploration of `scope`, in place of a seed.
     """
 

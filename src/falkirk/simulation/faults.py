@@ -7,7 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from falkirk.node.node import Node
-from falkirk.simulation.plans.fault_plan import POWER_LOSSES, REPEATED_REQUESTS, WIPED_DISKS
+from falkirk.simulation.plans.fault_plan import (
+    CLOCKS_SET_BACK,
+    POWER_LOSSES,
+    REPEATED_REQUESTS,
+    ROTTEN_DATA,
+    ROTTEN_METADATA,
+    SLOW_DISKS,
+    WIPED_DISKS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +56,8 @@ class Faults:
         lost_power: Callable[[Host], None],
         marks: Marks,
         has_data: bool,
+        log_dirs: Sequence[str],
+        metadata_directory: str,
     ) -> None:
         self._plan = plan
         self._chance = chance
@@ -61,6 +71,8 @@ class Faults:
         self._lost_power = lost_power
         self._marks = marks
         self._has_data = has_data
+        self._log_dirs = log_dirs
+        self._metadata_directory = metadata_directory
         self._is_over = False
         self._starts = True
         self._events: dict[str, Callable[[Host], None]] = {
@@ -74,6 +86,10 @@ class Faults:
             "restarts": shut_down,
             WIPED_DISKS: self._wipe_disk,
             POWER_LOSSES: self._lose_power,
+            ROTTEN_METADATA: self._rot_metadata,
+            ROTTEN_DATA: self._rot_data,
+            CLOCKS_SET_BACK: self._set_clock_back,
+            SLOW_DISKS: self._slow_disk,
         }
 
     def begin(self) -> None:
@@ -101,6 +117,7 @@ class Faults:
         for host in self._hosts:
             host.disk.error = None
             host.disk.changes_until_crash = None
+            host.disk_ms = 0
         self._start_all()
 
     def leave(self) -> None:
@@ -156,6 +173,41 @@ class Faults:
         host.disk.lose_power()
         self._lost_power(host)
 
+    def _rot_metadata(self, host: Host) -> None:
+        host.crash("killed, and a bit of its metadata flips")
+        if host.disk.flipped is None and host.disk.flip_in_metadata(self._metadata_directory):
+            self._marks.add("bit of metadata flipped")
+            self._timeline.add(host.name, f"has a flipped bit: {host.disk.flipped}")
+
+    def _rot_data(self, host: Host) -> None:
+        program = host.program
+        # What was shut down in order is not recovered: nobody looks at it before it is read.
+        is_open = isinstance(program, Node) and program.broker is not None and program.broker.replicas.is_started
+        if not is_open or host.disk.flipped is not None:
+            return
+        host.crash("killed, and a bit of its data flips")
+        if host.disk.flip_in_data(self._log_dirs):
+            self._marks.add("bit of data flipped")
+            self._timeline.add(host.name, f"has a flipped bit: {host.disk.flipped}")
+            # What is cut off with it may have been acknowledged.
+            self._lost_power(host)
+            host.disk.flipped = None
+
+    def _set_clock_back(self, host: Host) -> None:
+        by_ms = self._chance.choice((50, 5000, 3_600_000))
+        if not isinstance(host.program, Node):
+            # Scripted programs remember times while they are down.
+            return
+        host.crash(f"killed, and its clock is set back by {by_ms} ms")
+        host.clock.jump(-by_ms)
+        self._marks.add("clock set back")
+
+    def _slow_disk(self, host: Host) -> None:
+        host.disk_ms = self._chance.choice((5, 50, 500))
+        self._marks.add("disk was slow")
+        self._timeline.add(host.name, f"takes {host.disk_ms} ms for a change on its disk")
+        self._clock.after(self._chance.choice((1000, 8000)), partial(_speed_up, host))
+
     def _partition(self, host: Host) -> None:
         if self._chance.random() < 0.5:
             self._heal()
@@ -204,6 +256,10 @@ class Faults:
         self._marks.add("disk failed")
         host.disk.error = self._chance.choice((errno.ENOSPC, errno.EIO))
         self._timeline.add(host.name, f"disk fails: {errno.errorcode[host.disk.error]}")
+
+
+def _speed_up(host: Host) -> None:
+    host.disk_ms = 0
 
 
 def _leads(host: Host) -> bool:

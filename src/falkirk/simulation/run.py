@@ -42,7 +42,7 @@ from falkirk.simulation.checkers.single_leader import SingleLeader
 from falkirk.simulation.checkers.snapshot_equals_log import SnapshotEqualsLog
 from falkirk.simulation.checkers.source_survives import SourceSurvives
 from falkirk.simulation.checkers.unlowerable_are_led import UnlowerableAreLed
-from falkirk.simulation.cluster.simulated_cluster import Cluster
+from falkirk.simulation.cluster.simulated_cluster import LOG_DIR, Cluster
 from falkirk.simulation.faults import Faults
 from falkirk.simulation.history.data_history import DataHistory
 from falkirk.simulation.history.feature_history import FeatureHistory
@@ -59,6 +59,7 @@ from falkirk.simulation.views.level_watch import LevelWatch
 from falkirk.simulation.views.marks import Marks
 from falkirk.simulation.views.node_logs import NodeLogs
 from falkirk.simulation.views.stored_logs import check_stored_logs
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,17 +149,14 @@ def simulate(
     scenario: Scenario | None = None,
     crash: CrashPoint | None = None,
     has_step_costs: bool = False,
-    has_transactions: bool = False,
 ) -> SimulationResult:
     """Run a seed to its end. The result depends only on the arguments.
 
     `scenario`: replaces the one that the seed chooses. `crash`: an additional fault; the host starts again when the
     faults end. `has_step_costs`: steps of nodes take as long as they cost, and none may stall its node; what is made
-    once in a process counts where it is made, so only runs in fresh processes are the same. `has_transactions`: the
-    seed chooses a scenario with transactional clients.
+    once in a process counts where it is made, so only runs in fresh processes are the same.
     """
-    world = World(seed, keeps_timeline=keeps_timeline)
-    run = _Run(world, scenario or Scenario.of_seed(world.chance, has_transactions=has_transactions), crash)
+    run = _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario, crash=crash)
     if has_step_costs:
         run.count_step_costs()
     return run.result()
@@ -167,8 +165,13 @@ def simulate(
 class _Run:
     """One run in progress."""
 
-    def __init__(self, world: World, scenario: Scenario, crash: CrashPoint | None) -> None:
-        self._world = world
+    def __init__(self, seed: int, *, keeps_timeline: bool, scenario: Scenario | None, crash: CrashPoint | None) -> None:
+        self._seed = seed
+        self._world = World(seed, keeps_timeline=keeps_timeline)
+        if scenario is None:
+            scenario = Scenario.of(self._world.chance("scenario")).with_data(self._world.chance("data"))
+            scenario = scenario.with_roll(self._world.chance("roll")).with_elr(self._world.chance("elr"))
+            scenario = scenario.with_groups(self._world.chance("groups"))
         self._scenario = scenario
         self._crash = crash
         self._history = History()
@@ -257,7 +260,7 @@ class _Run:
     def result(self) -> SimulationResult:
         """Run to the end and return the result."""
         verdict, problem = Verdict.PASSED, None
-        self._world.timeline.add("world", f"seed {self._world.seed}: {self._scenario}")
+        self._world.timeline.add("world", f"seed {self._seed}: {self._scenario}")
         try:
             problem = self._play()
             if problem is not None:
@@ -269,7 +272,7 @@ class _Run:
         counts = self._counts()
         self._world.timeline.add("world", f"{verdict.value}{': ' + problem if problem else ''}")
         return SimulationResult(
-            seed=self._world.seed,
+            seed=self._seed,
             scenario=str(self._scenario),
             verdict=verdict,
             problem=problem,
@@ -310,6 +313,8 @@ class _Run:
             lost_power=self._lost_power,
             marks=self._marks,
             has_data=self._scenario.data is not None,
+            log_dirs=cluster.log_dirs,
+            metadata_directory=f"{LOG_DIR}/{METADATA_DIRECTORY}",
         )
         if self._scenario.data is not None:
             # Until topics are made and the first records are written.
@@ -389,6 +394,8 @@ class _Run:
             self._marks.count_fencing(replica.image.cluster)
         is_new = self._seen_starts.get(host.name) != host.starts
         self._seen_starts[host.name] = host.starts
+        if is_new and host.disk.flipped is not None:
+            raise ProgramFailedError(f"{host.name} runs with a flipped bit: {host.disk.flipped}")
         for checker in self._checkers:
             if is_new:
                 checker.started(replica)
@@ -401,6 +408,11 @@ class _Run:
         During faults, a broker may also fail to register for a minute of its own clock.
         """
         if self._is_disturbed and reason == UNREGISTERED:
+            return
+        flipped = host.disk.flipped
+        if flipped is not None and flipped.path in (reason or ""):
+            self._marks.add("flipped bit refused")
+            host.disk.unflip()
             return
         if host.disk.error is None and (self._operator is None or not self._operator.refused(host, reason or "")):
             raise ProgramFailedError(f"{host.name} stopped: {reason}")

@@ -13,6 +13,9 @@ The fault model:
   end again. A new file whose directory was not synced may be gone.
 - The disk may be full, or fail to sync, for some time: the call raises OSError and leaves what a torn write leaves.
 - A wiped disk is empty; its host formats it again.
+- A bit of a file may flip while the host is down, one at a time, and where a CRC covers it: in the metadata in the
+  first of several batches of a log, so that it cannot be taken for the end of a write, or anywhere in the newest
+  snapshot; in the data in the active segment of a log. The operator restores metadata that a node refuses.
 """
 
 from __future__ import annotations
@@ -24,14 +27,18 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from falkirk.storage.memory_disk import MemoryDisk, MemoryLogFile
+from falkirk.storage.partition_directory import METADATA_DIRECTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from falkirk.protocol.chance import Chance
     from falkirk.storage.disk import DiskUsage
 
 _BLOCK_BYTES = 512
+# Base offset and length of a batch; where its CRC is.
+_BATCH_HEAD_BYTES = 12
+_CRC_AT = 17
 
 
 class SimulatedCrashError(BaseException):
@@ -58,6 +65,15 @@ class _Unsynced:
     kept: int
 
 
+@dataclass(frozen=True, slots=True)
+class FlippedBit:
+    """A byte of a file that was changed."""
+
+    path: str
+    position: int
+    value: int
+
+
 class SimulatedDisk(MemoryDisk):
     """A MemoryDisk whose host can crash at each change, or lose power.
 
@@ -75,6 +91,8 @@ class SimulatedDisk(MemoryDisk):
         self.crash_outcome: CrashOutcome | None = None
         # errno that all changes raise until it is None again.
         self.error: int | None = None
+        # The bit that has flipped, until `unflip` or `wipe`.
+        self.flipped: FlippedBit | None = None
         self._unsynced: dict[int, _Unsynced] = {}  # by the id of the file's pieces
         self._unsynced_names: dict[str, None] = {}
 
@@ -125,7 +143,7 @@ class SimulatedDisk(MemoryDisk):
     def wipe(self) -> None:
         """Replace the disk by an empty one without planned faults."""
         super().__init__()
-        self.changes_until_crash = self.error = None
+        self.changes_until_crash = self.error = self.flipped = None
         self._unsynced, self._unsynced_names = {}, {}
 
     def lose_power(self) -> None:
@@ -136,6 +154,62 @@ class SimulatedDisk(MemoryDisk):
         for file in self._unsynced.values():
             file.pieces[:] = [self._after_power_loss(file)]
         self._unsynced, self._unsynced_names = {}, {}
+
+    def flip_in_metadata(self, directory: str) -> bool:
+        """Flip a bit of a metadata log or of its newest snapshot; False: there is nothing to flip."""
+        paths = self._files_of(directory)
+        snapshots = [path for path in paths if path.endswith(".checkpoint")]
+        ranges = [(path, 0, self.size(path)) for path in snapshots[-1:]]
+        for path in paths:
+            batches = self._checked_ranges(path) if path.endswith(".log") else []
+            ranges += batches[:1] if len(batches) > 1 else []
+        return self._flip(ranges)
+
+    def flip_in_data(self, log_dirs: Iterable[str]) -> bool:
+        """Flip a bit of an active segment below one of the log directories; False: there is nothing to flip."""
+        ranges = []
+        for log_dir in log_dirs:
+            for name in self.list(log_dir):
+                folder = f"{log_dir}/{name}"
+                if self.is_directory(folder) and name != METADATA_DIRECTORY:
+                    logs = [path for path in self._files_of(folder) if path.endswith(".log")]
+                    ranges += [each for path in logs[-1:] for each in self._checked_ranges(path)]
+        return self._flip(ranges)
+
+    def unflip(self) -> None:
+        """Put the bit right again."""
+        if self.flipped is not None:
+            self._replace(self.flipped)
+            self.flipped = None
+
+    def _files_of(self, directory: str) -> list[str]:
+        return [f"{directory}/{name}" for name in self.list(directory)] if self.is_directory(directory) else []
+
+    def _checked_ranges(self, path: str) -> list[tuple[str, int, int]]:
+        """Return the bytes of each batch that its CRC covers, and the CRC."""
+        data, position, found = self.read(path), 0, []
+        while position + _CRC_AT < len(data):
+            size = _BATCH_HEAD_BYTES + int.from_bytes(data[position + 8 : position + _BATCH_HEAD_BYTES], "big")
+            found.append((path, position + _CRC_AT, min(position + size, len(data))))
+            position += size
+        return found
+
+    def _flip(self, ranges: Sequence[tuple[str, int, int]]) -> bool:
+        if not ranges:
+            return False
+        path, start, end = self._chance.choice(ranges)
+        position = self._chance.randrange(start, end)
+        value = self.read(path, position, 1)[0]
+        self.flipped = FlippedBit(path, position, value)
+        self._replace(FlippedBit(path, position, value ^ 1 << self._chance.randrange(0, 8)))
+        return True
+
+    def _replace(self, byte: FlippedBit) -> None:
+        pieces = self._files.get(byte.path)
+        if pieces is not None:
+            data = bytearray(b"".join(pieces))
+            data[byte.position] = byte.value
+            pieces[:] = [bytes(data)]
 
     # --- For SimulatedLogFile
 

@@ -77,6 +77,8 @@ class Host:
         self._wakeup_ms: int | None = None
         self._frozen_until_ms = 0
         self._generation = 0
+        # How long a change on the disk takes; what a step says of it leaves when it is over.
+        self.disk_ms = 0
 
     @property
     def is_up(self) -> bool:
@@ -150,17 +152,31 @@ class Host:
         events, self._inbox = self._inbox, []
         program = self.program
         self.steps += 1
+        changes = self.disk.changes
         try:
             effects = self._stepped(program, events)
         except SimulatedCrashError:
             self.crashes_in_changes += 1
             self.crash("in the middle of a change on its disk")
             return
-        for effect in effects:
-            self._execute(effect)
+        busy_ms = self.disk_ms * (self.disk.changes - changes)
+        # A process that ends leaves nothing for later.
+        if busy_ms and not any(isinstance(effect, Stop) for effect in effects):
+            self.freeze(busy_ms)
+            self._world_clock.after(busy_ms, lambda: self._execute_late(generation, effects))
+        else:
+            self._execute_all(effects)
         self._plan_wakeup()
         for observe in self.observers:
             observe(self, program)
+
+    def _execute_late(self, generation: int, effects: Sequence[Effect]) -> None:
+        if generation == self._generation:
+            self._execute_all(effects)
+
+    def _execute_all(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            self._execute(effect)
 
     def _stepped(self, program: Program, events: Sequence[Event]) -> Sequence[Effect]:
         now_ms, costs = self.clock.now_ms, self._costs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -33,6 +33,15 @@ where brokers hold data. `restarts` are controlled shutdowns and starts. Disks a
 survives it: of one voter at a time, and only after the previous one has been replaced.
 """
 
+ROTTEN_METADATA: Final = "bit rot of metadata"
+ROTTEN_DATA: Final = "bit rot of data"
+CLOCKS_SET_BACK: Final = "clocks set back"
+SLOW_DISKS: Final = "slow disks"
+WORN: Final = (ROTTEN_METADATA, ROTTEN_DATA, CLOCKS_SET_BACK, SLOW_DISKS)
+"""Kinds of worn hardware, which no seed chooses by itself: a plan has them by `worn`, so that the histories of seeds
+stay what they are.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
@@ -55,7 +64,11 @@ class FaultPlan:
             kinds = [kind for kind in KINDS if chance.random() < share]
         return cls(kinds=frozenset(kinds), interval_ms=chance.choice((300, 800, 2000)))
 
+    def worn(self, *kinds: str) -> FaultPlan:
+        """Return the plan with kinds of worn hardware, all by default."""
+        return replace(self, kinds=self.kinds | frozenset(kinds or WORN))
+
     def __str__(self) -> str:
         """Return the kinds in the order of the fault model."""
-        chosen = ", ".join(kind for kind in (*KINDS, POWER_LOSSES) if kind in self.kinds) or "none"
+        chosen = ", ".join(kind for kind in (*KINDS, POWER_LOSSES, *WORN) if kind in self.kinds) or "none"
         return f"{chosen}; every {self.interval_ms} ms"
