@@ -149,14 +149,17 @@ def simulate(
     scenario: Scenario | None = None,
     crash: CrashPoint | None = None,
     has_step_costs: bool = False,
+    has_transactions: bool = False,
 ) -> SimulationResult:
     """Run a seed to its end. The result depends only on the arguments.
 
     `scenario`: replaces the one that the seed chooses. `crash`: an additional fault; the host starts again when the
     faults end. `has_step_costs`: steps of nodes take as long as they cost, and none may stall its node; what is made
-    once in a process counts where it is made, so only runs in fresh processes are the same.
+    once in a process counts where it is made, so only runs in fresh processes are the same. `has_transactions`: the
+    seed chooses a scenario with transactional clients.
     """
-    run = _Run(seed, keeps_timeline=keeps_timeline, scenario=scenario, crash=crash)
+    world = World(seed, keeps_timeline=keeps_timeline)
+    run = _Run(world, scenario or Scenario.of_seed(world.chance, has_transactions=has_transactions), crash)
     if has_step_costs:
         run.count_step_costs()
     return run.result()
@@ -165,13 +168,8 @@ def simulate(
 class _Run:
     """One run in progress."""
 
-    def __init__(self, seed: int, *, keeps_timeline: bool, scenario: Scenario | None, crash: CrashPoint | None) -> None:
-        self._seed = seed
-        self._world = World(seed, keeps_timeline=keeps_timeline)
-        if scenario is None:
-            scenario = Scenario.of(self._world.chance("scenario")).with_data(self._world.chance("data"))
-            scenario = scenario.with_roll(self._world.chance("roll")).with_elr(self._world.chance("elr"))
-            scenario = scenario.with_groups(self._world.chance("groups"))
+    def __init__(self, world: World, scenario: Scenario, crash: CrashPoint | None) -> None:
+        self._world = world
         self._scenario = scenario
         self._crash = crash
         self._history = History()
@@ -260,7 +258,7 @@ class _Run:
     def result(self) -> SimulationResult:
         """Run to the end and return the result."""
         verdict, problem = Verdict.PASSED, None
-        self._world.timeline.add("world", f"seed {self._seed}: {self._scenario}")
+        self._world.timeline.add("world", f"seed {self._world.seed}: {self._scenario}")
         try:
             problem = self._play()
             if problem is not None:
@@ -272,7 +270,7 @@ class _Run:
         counts = self._counts()
         self._world.timeline.add("world", f"{verdict.value}{': ' + problem if problem else ''}")
         return SimulationResult(
-            seed=self._seed,
+            seed=self._world.seed,
             scenario=str(self._scenario),
             verdict=verdict,
             problem=problem,
