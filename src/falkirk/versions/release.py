@@ -54,6 +54,7 @@ _ACCEPTS_COMMITS_OF_PAST_EPOCHS_SINCE = "4.3.1"
 _MIXES_GROUP_PROTOCOLS_SINCE = "3.8.1"
 _KEEPS_GROUP_PROTOCOLS_APART_SINCE = "4.3.1"
 _LEAVE_GROUP_REMOVES_CONSUMERS_SINCE = "4.0.0"
+_ASKS_FOR_DEFAULT_PARTITIONS_SINCE = "4.3.1"
 _NEW_CONSUMER_GROUPS_HAVE_AN_EPOCH_SINCE = "4.3.1"
 
 
@@ -206,6 +207,14 @@ class Release:
     def new_consumer_group_epoch(self) -> int:
         """Return the epoch of a consumer group before its first change: its first members get the next one."""
         return 1 if self._is_from(_NEW_CONSUMER_GROUPS_HAVE_AN_EPOCH_SINCE) else 0
+
+    @property
+    def asks_for_default_partitions(self) -> bool:
+        """Return whether brokers leave the size of automatically created topics to the controller (KAFKA-19655).
+
+        That is so as far as their server.properties does not name it.
+        """
+        return self._is_from(_ASKS_FOR_DEFAULT_PARTITIONS_SINCE)
 
     @property
     def leave_group_removes_consumers(self) -> bool:

@@ -112,6 +112,15 @@ def create(name: str):
     return CreateTopicsRequest([CreatableTopic(name, 1, 1)])
 
 
+@pytest.mark.parametrize(("release", "left"), [("4.0", 1), ("4.3", -1), ("4.4", -1)])
+def test_the_size_of_a_topic_is_left_to_the_controller_where_the_broker_does_not_name_it(release, left):
+    profile = Release.parse(release)
+    topic = creatable_topic("new", {}, profile)
+    assert (topic.num_partitions, topic.replication_factor) == (left, left)
+    topic = creatable_topic("new", {"num.partitions": "7"}, profile)
+    assert (topic.num_partitions, topic.replication_factor) == (7, left)
+
+
 def test_topics_of_coordinators_have_partitions_and_configs_of_their_own():
     release = Release.parse("4.3")
     static = {"offsets.topic.num.partitions": "7", "transaction.state.log.min.isr": "1"}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Suffixes of keys in server.properties; other texts are values.
 _KEYS: Final = ("segment.bytes", "min.isr")
+_LEFT_TO_THE_CONTROLLER: Final = -1
 # Prefix of keys in server.properties, suffix of that for partitions, configs.
 _COORDINATOR_TOPICS: Final[Mapping[str, tuple[str, str, Mapping[str, str]]]] = {
     CONSUMER_OFFSETS: (
@@ -48,17 +49,25 @@ _COORDINATOR_TOPICS: Final[Mapping[str, tuple[str, str, Mapping[str, str]]]] = {
 
 
 def creatable_topic(name: str, static_configs: Mapping[str, str], release: Release) -> CreatableTopic:
-    """Return a topic with the partitions, replicas and configs of server.properties."""
+    """Return a topic with the partitions, replicas and configs of server.properties.
+
+    -1 for what is left to the controller.
+    """
 
     def value(key: str) -> int:
         found = static_value(static_configs, release, key)
         assert isinstance(found, int), f"{key} is a number"
         return found
 
+    def size(key: str) -> int:
+        return (
+            _LEFT_TO_THE_CONTROLLER if release.asks_for_default_partitions and key not in static_configs else value(key)
+        )
+
     own = _COORDINATOR_TOPICS.get(name) if name in release.internal_topics else None
     if own is None:
         return CreatableTopic(
-            name, num_partitions=value("num.partitions"), replication_factor=value("default.replication.factor")
+            name, num_partitions=size("num.partitions"), replication_factor=size("default.replication.factor")
         )
     prefix, partitions, configs = own
     return CreatableTopic(
