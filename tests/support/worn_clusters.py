@@ -10,7 +10,7 @@ _INTERVAL_MS = 800
 
 
 def worn(seed: int, *kinds: str, has_data: bool) -> Scenario:
-    """The cluster of a seed, with the kinds of FaultPlan.WORN in place of its own faults.
+    """The cluster of a seed, with kinds of WORN in place of its own faults.
 
     With `has_data` that of the next seed that has data.
     """
@@ -19,4 +19,4 @@ def worn(seed: int, *kinds: str, has_data: bool) -> Scenario:
     while has_data and scenario.data is None:
         scenario = scenario.with_data(World(seed).chance("data"))
         seed += 1
-    return replace(scenario, faults=FaultPlan(kinds=frozenset(), interval_ms=_INTERVAL_MS).worn(*kinds))
+    return replace(scenario, faults=FaultPlan(kinds=frozenset(kinds), interval_ms=_INTERVAL_MS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ ROTTEN_DATA: Final = "bit rot of data"
 CLOCKS_SET_BACK: Final = "clocks set back"
 SLOW_DISKS: Final = "slow disks"
 WORN: Final = (ROTTEN_METADATA, ROTTEN_DATA, CLOCKS_SET_BACK, SLOW_DISKS)
-"""Kinds of worn hardware, which no seed chooses by itself: a plan has them by `worn`, so that the histories of seeds
-stay what they are.
-"""
+"""Kinds of worn hardware, which no seed chooses by itself, so that the histories of seeds stay what they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +61,6 @@ class FaultPlan:
             share = chance.random()
             kinds = [kind for kind in KINDS if chance.random() < share]
         return cls(kinds=frozenset(kinds), interval_ms=chance.choice((300, 800, 2000)))
-
-    def worn(self, *kinds: str) -> FaultPlan:
-        """Return the plan with kinds of worn hardware, all by default."""
-        return replace(self, kinds=self.kinds | frozenset(kinds or WORN))
 
     def __str__(self) -> str:
         """Return the kinds in the order of the fault model."""
