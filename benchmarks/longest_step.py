@@ -17,14 +17,20 @@ from random import Random
 from typing import Any
 
 from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_value_bytes
+from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.image.metadata_image import MetadataImage
 from falkirk.metadata.image.partition import Partition
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements, measure_groups
+from falkirk.node.broker.transaction_coordinator.transaction_measurements import (
+    TransactionMeasurements,
+    measure_transactions,
+)
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.step import STEP_MS_MAX
 from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.coordinator_record import encode_key, encode_value
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterClientQuotasRequest,
@@ -41,6 +47,8 @@ from falkirk.protocol.messages import (
     OffsetCommitValue,
     PartitionRecord,
     TopicRecord,
+    TransactionLogKey,
+    TransactionLogValue,
     UpdateFeaturesRequest,
 )
 from falkirk.protocol.messages.alter_client_quotas_request import EntityData, EntryData, OpData
@@ -52,6 +60,7 @@ from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.elect_leaders_request import TopicPartitions as ElectedPartitions
+from falkirk.protocol.messages.transaction_log_value import PartitionsSchema
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.record import Record
 from falkirk.server.garbage_collector import settle_memory
@@ -59,6 +68,7 @@ from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+from falkirk.versions.release import TRANSACTION_STATE
 from support.large_image import (
     AWAY,
     BROKERS,
@@ -299,7 +309,33 @@ def access_changes(setup: Setup) -> None:
 
 def coordinator(setup: Setup) -> None:
     """Load the offsets of groups, as many as there are partitions, and let all of them expire."""
-    records = [*cluster_records(range(AWAY, AWAY + 1)), TopicRecord("__consumer_offsets", uuid(3, 0))]
+    disk = formatted_disk(AWAY, directory(AWAY))
+    write_log(disk, "__consumer_offsets", map(offset_record, range(setup.partitions)))
+    cluster, broker = hosting(disk, "__consumer_offsets")
+    cluster.run_until(lambda: measured_groups(broker).shards.get(HostState.ACTIVE, 0) == 1)
+    count = measured_groups(broker).offsets
+    print_node(f"{count:,} offsets of groups are loaded", broker)
+    cluster.forget()
+    cluster.run_until(lambda: not measured_groups(broker).offsets)
+    print_node(f"{count:,} offsets of groups expire", broker)
+
+
+def transactions(setup: Setup) -> None:
+    """Load as many transactional ids, one in 100 with an open transaction, whose timeouts abort all of them at once."""
+    disk = formatted_disk(AWAY, directory(AWAY))
+    write_log(disk, TRANSACTION_STATE, map(transaction_record, range(setup.partitions)))
+    cluster, broker = hosting(disk, TRANSACTION_STATE)
+    cluster.run_until(lambda: measured_transactions(broker).shards.get(HostState.ACTIVE, 0) == 1)
+    states = measured_transactions(broker).states
+    print_node(f"{sum(states.values()):,} transactional ids are loaded", broker)
+    cluster.forget()
+    cluster.run_until(lambda: measured_transactions(broker).states[TransactionState.ONGOING] == 0)
+    print_node(f"{states[TransactionState.ONGOING]:,} transactions time out", broker)
+
+
+def hosting(disk: MemoryDisk, topic: str) -> tuple[SteppedCluster, MeasuredNode]:
+    """Return a cluster whose only broker leads the only partition of a coordinator's topic; its log is on the disk."""
+    records = [*cluster_records(range(AWAY, AWAY + 1)), TopicRecord(topic, uuid(3, 0))]
     records.append(
         PartitionRecord(
             partition_id=0,
@@ -314,15 +350,12 @@ def coordinator(setup: Setup) -> None:
     image = image_of(records)
     cluster = SteppedCluster(RELEASE)
     active_controller(cluster, image, snapshot_bytes(image))
-    disk = formatted_disk(AWAY, directory(AWAY))
-    write_offsets(disk, setup.partitions)
-    broker = cluster.add(AWAY, BROKER, disk, properties=RETENTION)
-    cluster.run_until(lambda: measured_groups(broker).shards.get(HostState.ACTIVE, 0) == 1)
-    count = measured_groups(broker).offsets
-    print_node(f"{count:,} offsets of groups are loaded", broker)
-    cluster.forget()
-    cluster.run_until(lambda: not measured_groups(broker).offsets)
-    print_node(f"{count:,} offsets of groups expire", broker)
+    return cluster, cluster.add(AWAY, BROKER, disk, properties=RETENTION)
+
+
+def measured_transactions(broker: MeasuredNode) -> TransactionMeasurements:
+    assert broker.node.broker is not None
+    return measure_transactions(broker.node.broker.transactions)
 
 
 def measured_groups(broker: MeasuredNode) -> GroupMeasurements:
@@ -330,15 +363,16 @@ def measured_groups(broker: MeasuredNode) -> GroupMeasurements:
     return measure_groups(broker.node.broker.groups)
 
 
-def write_offsets(disk: MemoryDisk, count: int) -> None:
-    path = f"{LOG_DIR}/__consumer_offsets-0"
+def write_log(disk: MemoryDisk, topic: str, contents: Iterable[tuple[bytes, bytes]]) -> None:
+    """Write the keys and values of a topic's only partition."""
+    path = f"{LOG_DIR}/{topic}-0"
     disk.make_directory(path)
     disk.write(f"{path}/partition.metadata", [format_partition_metadata(PartitionMetadata(topic_id=uuid(3, 0)))])
     disk.write(f"{path}/leader-epoch-checkpoint", [b"0\n1\n0 0\n"])
-    records = [Record(number, NOW_MS, *offset_record(number)) for number in range(count)]
+    records = [Record(number, NOW_MS, *each) for number, each in enumerate(contents)]
     batches = (
         build_batch(records[base : base + BATCH_RECORDS], base_offset=base, leader_epoch=0)
-        for base in range(0, count, BATCH_RECORDS)
+        for base in range(0, len(records), BATCH_RECORDS)
     )
     disk.write(f"{path}/{0:020}.log", batches)
 
@@ -347,6 +381,20 @@ def offset_record(number: int) -> tuple[bytes, bytes]:
     key = OffsetCommitKey(f"group-{number // OFFSETS_PER_GROUP}", "read", number % OFFSETS_PER_GROUP)
     value = OffsetCommitValue(number, leader_epoch=3, metadata="", commit_timestamp=NOW_MS)
     return offset_key_bytes(key), offset_value_bytes(value, OFFSET_VERSION)
+
+
+def transaction_record(number: int) -> tuple[bytes, bytes]:
+    is_open = number % 100 == 0
+    value = TransactionLogValue(
+        producer_id=number,
+        producer_epoch=0,
+        transaction_timeout_ms=1_000,
+        transaction_status=TransactionState.ONGOING if is_open else TransactionState.COMPLETE_COMMIT,
+        transaction_partitions=[PartitionsSchema(TRANSACTION_STATE, (0,))] if is_open else [],
+        transaction_last_update_timestamp_ms=NOW_MS,
+        transaction_start_timestamp_ms=NOW_MS,
+    )
+    return encode_key(TransactionLogKey(f"application-{number:07}")), encode_value(value, 1)
 
 
 PLAYS: dict[str, Callable[[Setup], None]] = {
@@ -362,6 +410,7 @@ PLAYS: dict[str, Callable[[Setup], None]] = {
     "reassignment": reassignment,
     "access": access_changes,
     "coordinator": coordinator,
+    "transactions": transactions,
 }
 
 

@@ -30,6 +30,7 @@ SERVER_JVM_OPTIONS = (
     "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
     # Tells how long a partition's load took, and little else.
     "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime=info",
+    "-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionStateManager=info",
 )
 STARTED = re.compile(rb"Kafka Server started")
 START_TIMEOUT_S = 120

@@ -9,11 +9,13 @@
 Keys of an unknown type are skipped by every release, values of an unknown version by those from 4.3 on, and by a
 tolerant shard, which reads a newer version as the highest known one. Differs from Kafka: what cannot be read otherwise
 fails the partition; there the load ends silently with what was read by then, and all later transactions are forgotten.
+The last record of an id is its state, so of each id only the last value is decoded, at the end: an id has three records
+for each of its transactions.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
     from falkirk.protocol.record_batch import RecordBatch
 
+IDS_AT_ONCE: Final = 250
+"""How many ids are replayed in one slice of the end."""
 _PREFIX_BYTES = 2
 
 
@@ -39,6 +43,8 @@ class TransactionLoader:
         """Begin with an empty shard. Raises IncompleteReleaseError for a release that is not in the tables."""
         release = shard.context.release
         self.record_count = 0
+        # By key: offset, version and bytes of the last value.
+        self._last: dict[bytes, tuple[int, int, bytes]] = {}
         self.unknown_types: dict[int, int] = {}
         """The number of skipped records by type; each type is logged once, when the load ends."""
         self._shard = shard
@@ -56,27 +62,37 @@ class TransactionLoader:
         records = batch.key_values()
         for delta, key, value in records:
             try:
-                self._apply(key, value)
+                self._apply(key, value, base_offset + delta)
             except (RemoteProtocolError, ValueError) as error:
                 return LoadFailure(base_offset + delta, str(error))
         self.record_count += len(records)
         return None
 
     def finish(self) -> Generator[None, None, LoadFailure | None]:
-        """Return None: a transaction needs no other record."""
-        yield from ()
+        """Replay the last record of each id; return the failure of the first that does not parse."""
+        for number, (key, (offset, version, value)) in enumerate(self._last.items(), 1):
+            try:
+                transaction_key = codec.decode_prefix(TransactionLogKey, 0, key, _PREFIX_BYTES)[0]
+                decoded = codec.decode_prefix(TransactionLogValue, version, value, _PREFIX_BYTES, layout=self._layout)[
+                    0
+                ]
+                self._shard.replay_loaded(CoordinatorRecord(transaction_key, decoded, version))
+            except (RemoteProtocolError, ValueError) as error:
+                return LoadFailure(offset, str(error))
+            if number % IDS_AT_ONCE == 0:
+                yield
+        self._last.clear()
         return None
 
-    def _apply(self, key: bytes | None, value: bytes | None) -> None:
+    def _apply(self, key: bytes | None, value: bytes | None, offset: int) -> None:
         if key is None or len(key) < _PREFIX_BYTES:
             raise RemoteProtocolError("a record without a key", offset=0)
         type_ = int.from_bytes(key[:_PREFIX_BYTES], signed=True)
         if type_ != self._key_type:
             self.unknown_types[type_] = self.unknown_types.get(type_, 0) + 1
             return
-        transaction_key = codec.decode_prefix(TransactionLogKey, 0, key, _PREFIX_BYTES)[0]
         if value is None:
-            self._shard.replay_loaded(CoordinatorRecord(transaction_key))
+            self._last.pop(key, None)
             return
         version = int.from_bytes(value[:_PREFIX_BYTES], signed=True)
         known = self._value_versions
@@ -86,5 +102,6 @@ class TransactionLoader:
             if self._skips_newer_values:
                 return
             raise ValueError(f"transaction log value has no version {version}, only {known}")
-        decoded = codec.decode_prefix(TransactionLogValue, version, value, _PREFIX_BYTES, layout=self._layout)[0]
-        self._shard.replay_loaded(CoordinatorRecord(transaction_key, decoded, version))
+        # In the order of the log, whatever compaction has removed.
+        self._last.pop(key, None)
+        self._last[key] = offset, version, value
