@@ -12,7 +12,7 @@ import confluent_kafka as ck
 from kafka_client import Access
 from kafka_cluster import KafkaCluster
 from kafka_java import jvm_command, program_jar
-from kafka_node import dies_with_parent
+from kafka_node import BROKER, dies_with_parent
 from librdkafka_client import LibrdkafkaClient
 from socket_asker import SocketAsker
 from transfer_program import SESSION_MS
@@ -171,7 +171,7 @@ class TransferRun:
             )
             self.run_for(0.1)
             self._arrivals.read()
-        while left := self._open_transactions():
+        while left := open_transactions(self._cluster):
             assert time.monotonic() < deadline, left
             self.run_for(0.1)
 
@@ -185,7 +185,7 @@ class TransferRun:
             again.read(1)
         again.close()
         assert again.counts == self._arrivals.counts, self._differences(again)
-        assert self._open_transactions() == []
+        assert open_transactions(self._cluster) == []
 
     def stop(self) -> None:
         """Kill all programs."""
@@ -231,12 +231,16 @@ class TransferRun:
             time.sleep(0.1)
         raise AssertionError("no broker knows")
 
-    def _open_transactions(self) -> list[str]:
-        found = []
-        for node in self._cluster.nodes.values():
-            asker = SocketAsker(node.layout.broker_port)
-            answer = asker.ask(ListTransactionsRequest(OPEN), 0)
-            asker.close()
-            found += [f"{each.transactional_id} {each.transaction_state}" for each in answer.transaction_states]
-            found += [f"error {answer.error_code}"] if answer.error_code else []
-        return found
+
+def open_transactions(cluster: KafkaCluster) -> list[str]:
+    """Return the transactions that are open or wait for markers, as the brokers list them, and errors."""
+    found = []
+    for layout in cluster.layouts:
+        if BROKER not in layout.roles:
+            continue
+        asker = SocketAsker(layout.broker_port)
+        answer = asker.ask(ListTransactionsRequest(OPEN), 0)
+        asker.close()
+        found += [f"{each.transactional_id} {each.transaction_state}" for each in answer.transaction_states]
+        found += [f"error {answer.error_code}"] if answer.error_code else []
+    return found
