@@ -47,7 +47,7 @@ class MixedCluster(KafkaCluster):
         return kind(self.release, layout, quorum, home=home, settings=settings)
 
 
-KINDS = {"falkirk": OurCluster, "kafka": KafkaCluster, "both": MixedCluster}
+KINDS = {"falkirk": OurCluster, "both": MixedCluster}
 
 
 @pytest.fixture
@@ -190,9 +190,7 @@ class Play:
         return next(name for name in self.application.members() if name != self.application.leader)
 
 
-@pytest.mark.parametrize(
-    "whose", ["falkirk", *(pytest.param(each, marks=pytest.mark.full) for each in ("both", "kafka"))]
-)
+@pytest.mark.parametrize("whose", ["falkirk", pytest.param("both", marks=pytest.mark.full)])
 def test_an_application_goes_to_one_producer_for_a_thread_and_processes_everything_once(
     whose: str, link: HeldLink, clusters: Clusters, tmp_path: Path
 ) -> None:
