@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from group_clusters import GROUP, SCENARIO
+from simulated_seeds import assert_passed
 
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
@@ -53,6 +54,12 @@ def test_groups_of_older_releases_are_kept_as_well(word: str) -> None:
 
     assert result.verdict is Verdict.PASSED, result.problem
     assert result.counts["offsets committed"] > 20
+
+
+@pytest.mark.slow
+def test_a_heartbeat_that_a_loading_coordinator_answers_brings_no_session_back() -> None:
+    # A heartbeat came while the log of a group was loaded in which its member had been removed.
+    assert_passed(simulate(5453, keeps_timeline=False))
 
 
 @pytest.mark.slow

@@ -316,7 +316,12 @@ class GroupMember(BrokerClient):
                 member.lost(self.now_ms)
                 return
             member.answered(response, self.now_ms)
-            if member is self._membership and isinstance(response, _SIGNS_OF_LIFE) and not response.error_code:
+            # A coordinator that loads its log answers every classic heartbeat so, as in Kafka: it does not bring back a
+            # session that has ended.
+            is_blind = isinstance(response, HeartbeatResponse) and sent_ms > self._sure_until_ms
+            if is_blind or member is not self._membership:
+                return
+            if isinstance(response, _SIGNS_OF_LIFE) and not response.error_code:
                 self._sure_until_ms = sent_ms + min(SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS)
 
         self.ask(coordinator, request, done)
