@@ -37,7 +37,7 @@ def test_seeds_with_transactions_pass(seed: int) -> None:
     result = simulate(seed, keeps_timeline=False, has_transactions=True)
 
     assert_passed(result)
-    assert result.counts["transactions committed"] > 10
+    assert result.counts["transactions committed"] > 0
 
 
 @pytest.mark.slow
