@@ -20,7 +20,6 @@ from falkirk.coordinator.offsets.offset_records import offset_key_bytes, offset_
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.image.metadata_image import MetadataImage
 from falkirk.metadata.image.partition import Partition
-from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements, measure_groups
 from falkirk.node.broker.transaction_coordinator.transaction_measurements import (
@@ -28,10 +27,8 @@ from falkirk.node.broker.transaction_coordinator.transaction_measurements import
     measure_transactions,
 )
 from falkirk.node.config.node_config import BROKER, CONTROLLER
-from falkirk.node.step import STEP_MS_MAX
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.coordinator_record import encode_key, encode_value
-from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterClientQuotasRequest,
     AlterPartitionReassignmentsRequest,
@@ -42,10 +39,12 @@ from falkirk.protocol.messages import (
     DeleteAclsRequest,
     DeleteTopicsRequest,
     ElectLeadersRequest,
+    FetchRequest,
     MetadataRequest,
     OffsetCommitKey,
     OffsetCommitValue,
     PartitionRecord,
+    ProduceRequest,
     TopicRecord,
     TransactionLogKey,
     TransactionLogValue,
@@ -60,10 +59,11 @@ from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
 from falkirk.protocol.messages.delete_topics_request import DeleteTopicState
 from falkirk.protocol.messages.elect_leaders_request import TopicPartitions as ElectedPartitions
+from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
+from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.messages.transaction_log_value import PartitionsSchema
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.record import Record
-from falkirk.server.garbage_collector import settle_memory
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -82,7 +82,7 @@ from support.large_image import (
     made_image,
     uuid,
 )
-from support.line import print_step
+from support.plays import HOUR_MS, active_controller, check, print_node, start_broker
 from support.stepped_cluster import (
     CONTROLLER_ID,
     LOG_DIR,
@@ -94,12 +94,13 @@ from support.stepped_cluster import (
 )
 
 UNSAFE = 3
-HOUR_MS = 3_600_000
 NO_REPLICAS_BROKER = 999
 FENCED_BROKER = 2
 ENTRIES = 10_000
 """As many as one request may have: MAX_RECORDS_PER_USER_OP of Kafka's QuorumController."""
 QUOTAS = 5_000
+PRODUCED_PARTITIONS = 5_000
+FETCHED_BYTES = 1_000
 BATCH_RECORDS = 20
 OFFSETS_PER_GROUP = 10
 OFFSET_VERSION = 3
@@ -130,17 +131,6 @@ class Setup:
     def controller(self, cluster: SteppedCluster, **settings: Any) -> MeasuredNode:  # Any: of NodeConfig
         """Start a controller with the image, and wait until it is active."""
         return active_controller(cluster, self.image, self.snapshot, **settings)
-
-
-def active_controller(
-    cluster: SteppedCluster, image: MetadataImage, snapshot: bytes, **settings: Any
-) -> MeasuredNode:  # Any: of NodeConfig
-    disk = formatted_disk(CONTROLLER_ID, directory(CONTROLLER_ID), snapshot=(image, snapshot))
-    all_settings = {"broker_session_timeout_ms": HOUR_MS, **settings}
-    node = cluster.add(CONTROLLER_ID, CONTROLLER, disk, **all_settings)
-    settle_memory()
-    cluster.run_until(lambda: node.node.is_active_controller)
-    return node
 
 
 def activation(setup: Setup) -> None:
@@ -221,20 +211,6 @@ def broker_with_replicas(setup: Setup) -> None:
         show(f"{what} of {led:,} partitions: its controller", controller)
 
 
-def start_broker(cluster: SteppedCluster, broker_id: int, **settings: Any) -> MeasuredNode:  # Any: of NodeConfig
-    """Start a broker with an empty directory, and wait until it is unfenced."""
-    broker = cluster.add(broker_id, BROKER, formatted_disk(broker_id, directory(broker_id)), **settings)
-    await_running(cluster, broker)
-    return broker
-
-
-def await_running(cluster: SteppedCluster, broker: MeasuredNode) -> None:
-    def is_running() -> bool:
-        return broker.node.broker is not None and broker.node.broker.state is BrokerState.RUNNING
-
-    cluster.run_until(is_running)
-
-
 def partitions_of(image: MetadataImage, broker_id: int) -> Iterator[tuple[str, bytes, int, Partition]]:
     """Yield topic, topic id, number and state of each partition with a replica on a broker."""
     for topic in image.topics:
@@ -265,6 +241,58 @@ def join_isrs(cluster: SteppedCluster, image: MetadataImage) -> None:
     for leader, topics in proposed.items():
         changes = [TopicData(topic_id=topic_id, partitions=partitions) for topic_id, partitions in topics.items()]
         check(cluster.ask(CONTROLLER_ID, CONTROLLER, AlterPartitionRequest(leader, epochs[leader], changes), 3))
+
+
+def election(setup: Setup) -> None:
+    cluster = SteppedCluster(RELEASE)
+    node = setup.controller(cluster)
+    cluster.forget()
+    # Those of the broker that is away are refused, one by one.
+    cluster.ask(CONTROLLER_ID, CONTROLLER, ElectLeadersRequest(election_type=PREFERRED, topic_partitions=None), 2)
+    show("preferred leaders are elected for all partitions", node)
+
+
+def requests(setup: Setup) -> None:  # noqa: ARG001 - as the other plays
+    """Send a broker that has 10,000 partitions of one replica requests with many of them."""
+    topic_id = uuid(3, 0)
+    records = [*cluster_records(range(AWAY, AWAY + 1)), TopicRecord(LARGE_TOPIC, topic_id)]
+    records += (
+        PartitionRecord(
+            partition_id=partition_id,
+            topic_id=topic_id,
+            replicas=(AWAY,),
+            isr=(AWAY,),
+            leader=-1,
+            leader_epoch=1,
+            directories=(directory(AWAY),),
+        )
+        for partition_id in range(LARGE_TOPIC_PARTITIONS)
+    )
+    image = image_of(records)
+    cluster = SteppedCluster(RELEASE)
+    active_controller(cluster, image, snapshot_bytes(image))
+    broker = start_broker(cluster, AWAY)
+    print_node(f"{LARGE_TOPIC_PARTITIONS:,} partitions of one replica are made", broker)
+    batch = build_batch([Record(0, NOW_MS, None, b"value")], base_offset=0, leader_epoch=-1)
+    for count in (1_000, PRODUCED_PARTITIONS):
+        data = [PartitionProduceData(index, batch) for index in range(count)]
+        produced = ProduceRequest(acks=-1, timeout_ms=HOUR_MS, topic_data=[TopicProduceData(topic_id=topic_id)])
+        produced.topic_data[0].partition_data = data
+        cluster.forget()
+        check(cluster.ask(AWAY, BROKER, produced, 13))
+        print_node(f"produce to {count:,} partitions in one request", broker)
+    partitions = [FetchPartition(index, partition_max_bytes=FETCHED_BYTES) for index in range(LARGE_TOPIC_PARTITIONS)]
+    first = FetchRequest(
+        max_wait_ms=1, min_bytes=0, session_epoch=0, topics=[FetchTopic(topic_id=topic_id, partitions=partitions)]
+    )
+    cluster.forget()
+    answer = cluster.ask(AWAY, BROKER, first, 13)
+    check(answer)
+    print_node(f"the first fetch of a session of {LARGE_TOPIC_PARTITIONS:,} partitions", broker)
+    second = FetchRequest(max_wait_ms=1, min_bytes=0, session_id=answer.session_id, session_epoch=1)
+    cluster.forget()
+    check(cluster.ask(AWAY, BROKER, second, 13))
+    print_node("its next fetch", broker)
 
 
 def topic_changes(setup: Setup) -> None:
@@ -406,6 +434,8 @@ PLAYS: dict[str, Callable[[Setup], None]] = {
     "broker-fenced": broker_fenced,
     "sessions-expired": sessions_expired,
     "broker-with-replicas": broker_with_replicas,
+    "election": election,
+    "requests": requests,
     "topics": topic_changes,
     "reassignment": reassignment,
     "access": access_changes,
@@ -439,26 +469,6 @@ def play(cluster: SteppedCluster, node: MeasuredNode, what: str, request: Any, v
 
 def show(what: str, node: MeasuredNode) -> None:
     print_node(f"{what}, {node.node.image.topics.partition_count:,} partitions", node)
-
-
-def print_node(what: str, node: MeasuredNode) -> None:
-    print_step(what, node.longest.seconds, work=node.longest.work, limit_s=STEP_MS_MAX / 1000)
-
-
-def check(answer: Any) -> None:  # Any: a response
-    """Raise RuntimeError if a response or a part of it is an error."""
-    for found in _errors(answer):
-        raise RuntimeError(f"{type(answer).__name__}: {ErrorCode(found.error_code).name}: {found}"[:500])
-
-
-def _errors(message: Any) -> Iterable[Any]:  # Any: parts of a response
-    if getattr(message, "error_code", 0):
-        yield message
-    for name in getattr(message, "__struct_fields__", ()):
-        value = getattr(message, name)
-        if isinstance(value, list):
-            for each in value:
-                yield from _errors(each)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from falkirk.node.node import Node
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.schema import WireMessage
-from falkirk.server.garbage_collector import GarbageCollector
+from falkirk.server.garbage_collector import GarbageCollector, replica_objects
 from falkirk.simulation.machine.host import Host
 from falkirk.simulation.machine.world import World
 from falkirk.storage.memory_disk import MemoryDisk
@@ -71,7 +71,7 @@ class MeasuredNode:
         self.longest = MeasuredStep()
         # When a step last did sliced work.
         self.sliced_at_ms = 0
-        self._garbage = GarbageCollector()
+        self._garbage = GarbageCollector(partial(replica_objects, node))
 
     def forget(self) -> None:
         self.longest = MeasuredStep()

@@ -43,13 +43,13 @@ def test_no_step_collects_old_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [[number] for number in range(100_000)]
     gc.callbacks.remove(count)
     assert oldest == 0
-    assert GarbageCollector().is_due
+    assert GarbageCollector(lambda: 0).is_due
     assert kept
 
 
 def test_old_garbage_is_collected_when_it_is_due() -> None:
     settle_memory()
-    garbage = GarbageCollector()
+    garbage = GarbageCollector(lambda: 0)
     assert not garbage.is_due
     cycle = Cycle()
     watched = ref(cycle)
@@ -65,7 +65,7 @@ def test_old_garbage_is_collected_when_it_is_due() -> None:
 def test_objects_that_replace_old_ones_do_not_pile_up_as_new_ones() -> None:
     kept = [[number] for number in range(20_000)]
     settle_memory()
-    garbage = GarbageCollector()
+    garbage = GarbageCollector(lambda: 0)
     for step in range(2 * YOUNG_STEPS):
         for number in range(step * 200, step * 200 + 200):
             kept[number] = [number]
@@ -80,7 +80,7 @@ def test_many_old_objects_are_frozen_so_that_the_next_collection_does_not_visit_
 ) -> None:
     monkeypatch.setattr(garbage_collector, "OLD_OBJECTS_MAX", 1_000)
     settle_memory()
-    garbage = GarbageCollector()
+    garbage = GarbageCollector(lambda: 0)
     kept = [[number] for number in range(2_000)]
     garbage.collect()
     assert len(gc.get_objects(2)) < 1_000
@@ -91,7 +91,7 @@ def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatc
     monkeypatch.setattr(garbage_collector, "OLD_OBJECTS_MAX", 1_000)
     monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 0)
     settle_memory()
-    garbage = GarbageCollector()
+    garbage = GarbageCollector(lambda: 0)
     cycle = Cycle()
     watched = ref(cycle)
     kept = [[number] for number in range(2_000)]
@@ -101,3 +101,42 @@ def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatc
     kept += [[number] for number in range(gc.get_freeze_count() * 2)]
     assert garbage.collect() == "all objects"
     assert watched() is None
+
+
+def test_what_the_node_knows_that_it_has_more_of_is_no_reason_to_collect_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 0)
+    settle_memory()
+    known = 0
+    garbage = GarbageCollector(lambda: known)
+    before = gc.get_freeze_count()
+    kept = [[number] for number in range(3 * before)]
+    known = 3 * before
+    assert garbage.collect() == "old objects"
+    # Once they are gone again, as many others may be garbage.
+    known = 0
+    kept += [[number] for number in range(2_000)]
+    assert garbage.collect() == "all objects"
+    assert kept
+
+
+def test_a_few_thousand_new_objects_are_all_that_one_collection_looks_at() -> None:
+    settle_memory()
+    garbage = GarbageCollector(lambda: 0)
+    most = 0
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        nonlocal most
+        if phase == "start" and info["generation"] == 2:
+            most = max(most, len(gc.get_objects()))
+
+    gc.callbacks.append(count)
+    kept = []
+    for number in range(100_000):
+        kept.append([number])
+        if garbage.is_due:
+            garbage.collect()
+    gc.callbacks.remove(count)
+    assert 0 < most < 10_000
+    assert kept

@@ -56,7 +56,7 @@ class Driven:
             clock=Clock(),
             log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
             meter=meter or StepMeter(),
-            garbage=garbage or NoGarbage(),
+            garbage=garbage or NoGarbage(lambda: 0),
             limits=limits or ConnectionLimits(LimitSettings()),
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,

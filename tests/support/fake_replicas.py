@@ -120,11 +120,16 @@ class FakeReplicas(ReplicaManager):
             )
         )
 
-    def fetch_records(self, params, partitions: Sequence[Any], done) -> None:
+    def append_slices(self, records, *, done, **fields) -> Iterator[None]:  # type: ignore[override]
+        self.append_records(records, done=done, **fields)
+        yield
+
+    def fetch_slices(self, params, partitions: Sequence[Any], done) -> Iterator[None]:  # type: ignore[override]
         self.asked.append(("fetch", (params, list(partitions))))
         self._tell(
             lambda: done([(key, self.results.get(key.topic_partition, PartitionFetched())) for key, _ in partitions])
         )
+        yield
 
     def leader_log(self, partition: TopicPartition, leader_epoch: int = -1) -> Any:
         self.asked.append(("leader_log", (partition, leader_epoch)))

@@ -14,6 +14,7 @@ from falkirk.node.handlers import api_versions
 from falkirk.node.handlers.parts.handler_result import (
     AnswerInSlices,
     AnswerLater,
+    AnswerLaterInSlices,
     AskRaft,
     EncodedPieces,
     EncodedResponse,
@@ -176,7 +177,7 @@ class Dispatcher:
     ) -> None:
         # The most frequent results, of Produce and Fetch, come first.
         match result:
-            case AnswerLater():
+            case AnswerLater() | AnswerLaterInSlices():
                 self._start(request, route, result)
             case ControllerResult():
                 self._append(request, route, result)
@@ -226,7 +227,12 @@ class Dispatcher:
         else:
             self._clients.answer_body(request, response.body)
 
-    def _start(self, request: OpenRequest, route: AnyRoute, result: AnswerLater) -> None:
+    def _start(self, request: OpenRequest, route: AnyRoute, result: AnswerLater | AnswerLaterInSlices) -> None:
+        if isinstance(result, AnswerLaterInSlices):
+            if result.is_exclusive:
+                request.client.exclusive = request
+            self._step.works.begin("large request", self._large(request, route, result))
+            return
         try:
             result.start(partial(self._answer_late, request, route))
         except OSError:
@@ -234,7 +240,26 @@ class Dispatcher:
         except Exception:  # noqa: BLE001 - as in `handle`
             self._failed(request, route)
 
+    def _large(self, request: OpenRequest, route: AnyRoute, result: AnswerLaterInSlices) -> Slices:
+        """Do what is left of a large request, also if the client has gone: it may not wait for an answer."""
+        try:
+            yield from result.start(partial(self._answer_late, request, route))
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - as in `handle`
+            self._end_exclusive(request)
+            self._failed(request, route)
+
+    def _end_exclusive(self, request: OpenRequest) -> None:
+        if request.client.exclusive is request:
+            request.client.exclusive = None
+            self._step.wake()
+
     def _answer_late(self, request: OpenRequest, route: AnyRoute, answer: LateAnswer) -> None:
+        if isinstance(answer, AnswerLaterInSlices):
+            self._start(request, route, answer)
+            return
+        self._end_exclusive(request)
         match answer:
             case WireMessage():
                 self._answer(request, answer)

@@ -11,6 +11,7 @@ from falkirk.node.handlers.api_versions import unsupported_version
 from falkirk.node.handlers.parts.handler_result import (
     AnswerInSlices,
     AnswerLater,
+    AnswerLaterInSlices,
     AskRaft,
     EncodedResponse,
     InSlices,
@@ -71,7 +72,9 @@ class Dispatcher:
                 self._clients.answer_body(request, result.body)
             case WireMessage():
                 self._responses.send(request, result)
-            case ControllerResult() | InSlices() | AnswerInSlices() | AskRaft() | NoAnswer() | Unwrapped():
+            case AnswerInSlices() | AnswerLaterInSlices() | AskRaft() | ControllerResult() | InSlices() | NoAnswer():
+                raise AssertionError(f"{type(result).__name__} is for nodes of KRaft alone")
+            case Unwrapped():
                 raise AssertionError(f"{type(result).__name__} is for nodes of KRaft alone")
             case _:
                 assert_never(result)

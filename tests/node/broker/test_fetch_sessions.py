@@ -5,6 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.fetch_sessions import (
     EVICTION_MS,
     FINAL_EPOCH,
@@ -42,14 +43,13 @@ def begin(sessions, session_id=0, epoch=INITIAL_EPOCH, *, partitions=None, forgo
 
 def told(context, *, records=b"", high_watermark=0, names=None, **fields):
     """Answer a context, the same for all of its partitions."""
-    return context.answer(
-        {
-            each: PartitionData(
-                each.partition, high_watermark=high_watermark, log_start_offset=0, records=records, **fields
-            )
-            for each, _, _ in context.partitions(names or {})
-        }
-    )
+    results = {
+        each: PartitionData(
+            each.partition, high_watermark=high_watermark, log_start_offset=0, records=records, **fields
+        )
+        for each, _, _ in context.partitions(names or {})
+    }
+    return exhaust(context.answer_slices(results))
 
 
 def new_session(sessions, *keys, **fields):
@@ -119,7 +119,8 @@ def test_a_new_log_start_is_told():
     sessions = FetchSessions(10, Random(1))
     session_id = new_session(sessions)
     context = begin(sessions, session_id, 1, partitions={})
-    assert context.answer({key(0): PartitionData(0, high_watermark=0, log_start_offset=3, records=b"")}).results
+    results = {key(0): PartitionData(0, high_watermark=0, log_start_offset=3, records=b"")}
+    assert exhaust(context.answer_slices(results)).results
 
 
 def test_partitions_that_gave_data_go_to_the_end():
@@ -130,7 +131,7 @@ def test_partitions_that_gave_data_go_to_the_end():
         each: PartitionData(each.partition, log_start_offset=0, records=b"x" if each.partition < 2 else b"")
         for each, _, _ in context.partitions({})
     }
-    assert list(context.answer(results).results) == [key(0), key(1)]
+    assert list(exhaust(context.answer_slices(results)).results) == [key(0), key(1)]
     assert [number for number, _ in fetched(begin(sessions, session_id, 2, partitions={}))] == [2, 0, 1]
 
 

@@ -17,6 +17,7 @@ from falkirk.protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.node.broker.replication.fetch_params import FetchPartition
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.messages.fetch_response import PartitionData
@@ -26,6 +27,8 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 # Kafka's, not configurable: sessions idle for longer may be evicted by any, older ones by larger ones.
 EVICTION_MS: Final = 120_000
+REMEMBERED_PER_SLICE: Final = 2_000
+"""Partitions: some milliseconds."""
 
 _EPOCH_MAX: Final = 2**31 - 1
 
@@ -61,8 +64,9 @@ class FetchContext:
     def _name(self, key: FetchPartitionKey) -> str | None:
         return key.topic or self._names.get(key.topic_id)
 
-    def answer(self, results: dict[FetchPartitionKey, PartitionData]) -> FetchAnswer:
+    def answer_slices(self, results: dict[FetchPartitionKey, PartitionData]) -> Slices[FetchAnswer]:
         """Return what the response has of the results, and remember it in the session if there is one."""
+        yield from ()
         return FetchAnswer(self.error, NO_SESSION, results)
 
     def throttled(self) -> FetchAnswer:
@@ -142,6 +146,11 @@ class FetchSessions:
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    def partition_count(self, session_id: int) -> int:
+        """Return how many partitions a session has; 0 if it does not exist."""
+        session = self._sessions.get(session_id)
+        return 0 if session is None else len(session.partitions)
 
     def get(self, session_id: int) -> FetchSession | None:
         """Return a session; None if it does not exist."""
@@ -263,16 +272,17 @@ class _FullContext(FetchContext):
         super().__init__(partitions)
         self._make_session = make_session
 
-    def answer(self, results: dict[FetchPartitionKey, PartitionData]) -> FetchAnswer:
-        cached = {
-            key: _CachedPartition(
+    def answer_slices(self, results: dict[FetchPartitionKey, PartitionData]) -> Slices[FetchAnswer]:
+        cached: dict[FetchPartitionKey, _CachedPartition] = {}
+        for key, data in results.items():
+            cached[key] = _CachedPartition(
                 requested=self._partitions[key],
                 topic=self._name(key),
                 high_watermark=data.high_watermark,
                 log_start_offset=data.log_start_offset,
             )
-            for key, data in results.items()
-        }
+            if len(cached) % REMEMBERED_PER_SLICE == 0:
+                yield
         return FetchAnswer(ErrorCode.NONE, self._make_session(cached), results)
 
 
@@ -285,7 +295,8 @@ class _IncrementalContext(FetchContext):
         self._epoch = session.epoch
 
     def partitions(self, names: Mapping[bytes, str]) -> Iterator[tuple[FetchPartitionKey, str | None, FetchPartition]]:
-        for key, cached in self._session.partitions.items():
+        # Another request may change the session before this one has come to its end.
+        for key, cached in [*self._session.partitions.items()]:
             if cached.topic is None:
                 cached.topic = key.topic or names.get(key.topic_id)
             yield key, cached.topic, cached.requested
@@ -293,17 +304,21 @@ class _IncrementalContext(FetchContext):
     def throttled(self) -> FetchAnswer:
         return FetchAnswer(ErrorCode.NONE, self._session.session_id, {})
 
-    def answer(self, results: dict[FetchPartitionKey, PartitionData]) -> FetchAnswer:
+    def answer_slices(self, results: dict[FetchPartitionKey, PartitionData]) -> Slices[FetchAnswer]:
         session = self._session
-        if session.epoch != self._epoch:
-            # Another request of the session overtook this one.
-            return FetchAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id, {})
         changed = {}
-        for key, result in results.items():
+        for number, (key, result) in enumerate(results.items()):
+            if number and number % REMEMBERED_PER_SLICE == 0:
+                yield
+            if session.epoch != self._epoch:
+                break
             cached = session.partitions[key]
             if cached.update(result):
                 changed[key] = result
                 if result.records:
                     del session.partitions[key]
                     session.partitions[key] = cached
+        if session.epoch != self._epoch:
+            # Another request of the session overtook this one.
+            return FetchAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.session_id, {})
         return FetchAnswer(ErrorCode.NONE, session.session_id, changed)

@@ -50,11 +50,18 @@ class ClientConnection:
     is_closed: bool = False
     # Until when its requests wait, because a quota is used up; 0: they do not.
     throttled_until_ms: int = 0
+    # A large request that later ones wait for until it is answered.
+    exclusive: OpenRequest | None = None
     # Bytes that are not read yet (`Hold`).
     early: bytearray = field(default_factory=bytearray)
     # Requests of one connection are mostly of one kind.
     last_context: RequestContext | None = None
     last_use: ApiUse | None = None
+
+    @property
+    def is_paused(self) -> bool:
+        """True while requests wait, however few are open."""
+        return self.throttled_until_ms > 0 or self.exclusive is not None
 
     def record_versions_request(self, request: ApiVersionsRequest) -> None:
         """Remember the client's software, and the versions that are reported to it."""

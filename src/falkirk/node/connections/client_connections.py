@@ -396,7 +396,7 @@ class ClientConnections:
             opened = client.connection.open_requests - len(client.held)
             if (
                 opened >= OPEN_REQUESTS_MAX
-                or client.throttled_until_ms
+                or client.is_paused
                 or client.held[0].api_key in self.holds.api_keys
                 or client.usage.open_bytes > self._address_bytes_max
             ):
@@ -471,8 +471,8 @@ class ClientConnections:
             self._close(client, "connection-flooded", f"{len(client.early)} bytes came while {self.holds.reason()}")
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
-        # What was under way when a client was throttled is bounded with all that its address holds.
-        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1 and not client.throttled_until_ms:
+        # What was under way when a client was paused is bounded with all that its address holds.
+        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1 and not client.is_paused:
             self.counters.closed_for_flooding += 1
             reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
             held_for = self.holds.reason(client.held[0].api_key)

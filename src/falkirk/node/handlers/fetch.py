@@ -16,6 +16,7 @@ v17 the replica's directory; v18 its high watermark. Up to v5 NOT_LEADER_OR_FOLL
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,14 @@ from falkirk.node.broker.fetch_sessions import FetchPartitionKey
 from falkirk.node.broker.replication.fetch_params import CONSUMER_REPLICA_ID, FetchParams, FetchPartition
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed, refusal
 from falkirk.node.handlers.parts.fetched_partitions import fetched_partition, refused_partition, response
-from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AnswerLater, AskRaft, InPieces
+from falkirk.node.handlers.parts.handler_result import (
+    ASK_RAFT,
+    AnswerLater,
+    AnswerLaterInSlices,
+    AskRaft,
+    InPieces,
+    in_slices_if,
+)
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView, NodeView
 from falkirk.protocol.error_codes import ErrorCode
@@ -34,8 +42,9 @@ from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.read import FetchIsolation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.fetch_sessions import FetchContext
     from falkirk.node.broker.replication.fetch_params import PartitionFetched
@@ -44,6 +53,8 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.schema import WireMessage
 
+PARTITIONS_AT_ONCE: Final = 1_000
+"""Beyond it a request takes many steps, with as many partitions in each."""
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
 _RACKS_SINCE: Final = 11
@@ -54,31 +65,43 @@ _READ_COMMITTED: Final = 1
 _NO_HIGH_WATERMARK: Final = 2**63 - 1
 
 
-def handle(view: NodeView, context: RequestContext, request: FetchRequest) -> WireMessage | AskRaft | AnswerLater:
+def handle(
+    view: NodeView, context: RequestContext, request: FetchRequest
+) -> WireMessage | AskRaft | AnswerLater | AnswerLaterInSlices:
     """Have the replica of the metadata log answer, or read from the broker's partitions."""
     if not isinstance(view, BrokerView):
         return refusal(view, context, request, AclOperation.CLUSTER_ACTION) or ASK_RAFT
+    count = sum(len(topic.partitions) for topic in request.topics)
+    if request.session_id:
+        count += view.broker.fetch_sessions.partition_count(request.session_id)
+    return in_slices_if(count > PARTITIONS_AT_ONCE, partial(_fetch, view, context, request))
+
+
+def _fetch(view: BrokerView, context: RequestContext, request: FetchRequest, answer: Answer) -> Slices[None]:
+    """Begin or continue the session, read the partitions that the client may read, and answer."""
     params = _params(view, context, request)
+    requested: dict[FetchPartitionKey, FetchPartition] = {}
+    for number, (key, partition) in enumerate(_requested(request), 1):
+        requested[key] = partition
+        if number % PARTITIONS_AT_ONCE == 0:
+            yield
     fetch = view.broker.fetch_sessions.begin(
         session_id=request.session_id,
         epoch=request.session_epoch,
-        partitions=dict(_requested(request)),
+        partitions=requested,
         forgotten=_forgotten(request),
         uses_topic_ids=context.api_version >= _TOPIC_IDS_SINCE,
         is_follower=params.is_from_follower,
         now_ms=view.now_ms,
     )
-    return AnswerLater(partial(_fetch, view, context, params, fetch))
-
-
-def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch: FetchContext, answer: Answer) -> None:
-    """Read the partitions that the client may read, and answer."""
     access = _Access(view, context, params)
     reads: dict[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]] = {}
     unknown: dict[FetchPartitionKey, PartitionData] = {}
     refused: dict[FetchPartitionKey, PartitionData] = {}
     topics = view.image.topics
-    for key, name, requested in fetch.partitions(topics.names):
+    for number, (key, name, fetch_partition) in enumerate(fetch.partitions(topics.names), 1):
+        if number % PARTITIONS_AT_ONCE == 0:
+            yield
         error = access.partition_error(key, name)
         if error is ErrorCode.UNKNOWN_TOPIC_ID:
             unknown[key] = refused_partition(key.partition, error)
@@ -86,37 +109,67 @@ def _fetch(view: BrokerView, context: RequestContext, params: FetchParams, fetch
             refused[key] = refused_partition(key.partition, error)
         else:
             assert name is not None, "else it is refused"
-            reads[TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)] = (key, requested)
+            reads[TopicIdPartition(topics.by_name[name].topic_id, name, key.partition)] = (key, fetch_partition)
 
     def done(fetched: Sequence[tuple[TopicIdPartition, PartitionFetched]]) -> None:
-        leaders: dict[int, LeaderNode] = {}
-        results: dict[FetchPartitionKey, PartitionData] = {}
-        for partition, result in fetched:
-            key, requested = reads[partition]
-            results[key] = fetched_partition(
-                view, context, partition, result, first_offset=requested.fetch_offset, leaders=leaders
-            )
-        throttle_ms = 0
-        if not params.is_from_follower:
-            size = sum(len(data.records or b"") for data in results.values())
-            throttle_ms = view.quotas.fetched(context, size)
-        # In Kafka's order: clients may see it.
-        results |= unknown | refused
-        sent = fetch.throttled() if throttle_ms else fetch.answer(results)
-        if sent.error is ErrorCode.NONE and not throttle_ms:
-            for partition, result in fetched:
-                key, requested = reads[partition]
-                requested.quiet = None if results[key].error_code else result.quiet
-        answered = response(sent, {} if params.is_from_follower else leaders)
-        answered.throttle_time_ms = throttle_ms
-        answer(InPieces(answered))
+        read = _Read(params, fetch, reads, unknown | refused)
+        respond = in_slices_if(len(fetched) > PARTITIONS_AT_ONCE, partial(_respond, view, context, read, fetched))
+        if isinstance(respond, AnswerLaterInSlices):
+            answer(respond)
+        else:
+            respond.start(answer)
 
     if reads:
-        view.broker.replicas.fetch_records(
-            params, [(partition, requested) for partition, (_, requested) in reads.items()], done
-        )
+        partitions = [(partition, fetch_partition) for partition, (_, fetch_partition) in reads.items()]
+        yield from view.broker.replicas.fetch_slices(params, partitions, done)
     else:
         done(())
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A request that has been read. `reads`: key and what is fetched of each partition; `others`: the refused ones."""
+
+    params: FetchParams
+    fetch: FetchContext
+    reads: Mapping[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]]
+    others: Mapping[FetchPartitionKey, PartitionData]
+
+
+def _respond(
+    view: BrokerView,
+    context: RequestContext,
+    read: _Read,
+    fetched: Sequence[tuple[TopicIdPartition, PartitionFetched]],
+    answer: Answer,
+) -> Slices[None]:
+    """Answer with what was fetched, and remember it in the session."""
+    is_from_follower = read.params.is_from_follower
+    leaders: dict[int, LeaderNode] = {}
+    results: dict[FetchPartitionKey, PartitionData] = {}
+    for number, (partition, result) in enumerate(fetched, 1):
+        key, requested = read.reads[partition]
+        results[key] = fetched_partition(
+            view, context, partition, result, first_offset=requested.fetch_offset, leaders=leaders
+        )
+        if number % PARTITIONS_AT_ONCE == 0:
+            yield
+    throttle_ms = 0
+    if not is_from_follower:
+        size = sum(len(data.records or b"") for data in results.values())
+        throttle_ms = view.quotas.fetched(context, size)
+    # In Kafka's order: clients may see it.
+    results.update(read.others)
+    sent = read.fetch.throttled() if throttle_ms else (yield from read.fetch.answer_slices(results))
+    if sent.error is ErrorCode.NONE and not throttle_ms:
+        for partition, result in fetched:
+            key, requested = read.reads[partition]
+            requested.quiet = None if results[key].error_code else result.quiet
+    if len(sent.results) > PARTITIONS_AT_ONCE:
+        yield
+    answered = response(sent, {} if is_from_follower else leaders)
+    answered.throttle_time_ms = throttle_ms
+    answer(InPieces(answered))
 
 
 def _params(view: BrokerView, context: RequestContext, request: FetchRequest) -> FetchParams:

@@ -16,15 +16,16 @@ id.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.metadata.image.slices import SliceBudget
 from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.node.broker.replication.replica_manager import NO_GUARDS
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
 from falkirk.node.broker.transaction_verification.transaction_verification import TransactionalAppend
 from falkirk.node.connections.client_quotas import PRODUCER_BYTE_RATE
-from falkirk.node.handlers.parts.handler_result import AnswerLater, NoAnswer
+from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, NoAnswer, in_slices_if
 from falkirk.node.handlers.parts.partition_leaders import current_leader, leader_node
 from falkirk.node.handlers.parts.produced_records import (
     UnreadableBatchError,
@@ -50,13 +51,14 @@ from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
     from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.node.handlers.parts.partition_leaders import LeaderNode
-    from falkirk.node.handlers.parts.produced_records import BatchHead
+    from falkirk.node.handlers.parts.produced_records import BatchHead, TransactionalProducer
     from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
     from falkirk.protocol.schema import WireMessage
 
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """A client of this id may write to internal topics."""
+PARTITIONS_AT_ONCE: Final = 500
+"""Beyond it a request takes many steps; its connection waits meanwhile."""
 _TOPIC_IDS_SINCE: Final = 13
 _LEADER_HINTS_SINCE: Final = 10
 _REQUIRED_ACKS: Final = (-1, 0, 1)
@@ -84,69 +88,97 @@ _NO_COORDINATOR: Final = frozenset(
 _NO_TRANSACTION: Final = "Partition was not added to the transaction"
 
 
-def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -> WireMessage | AnswerLater | NoAnswer:
+def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -> AnswerLater | AnswerLaterInSlices:
     """Append to the accepted partitions, and answer when the required acks have arrived."""
+    count = sum(len(topic.partition_data) for topic in request.topic_data)
+    return _later(partial(_produce, view, context, request), count)
+
+
+def _later(start: Callable[[Answer], Slices[None]], partition_count: int) -> AnswerLater | AnswerLaterInSlices:
+    # Batches of a producer that come behind must not overtake.
+    return in_slices_if(partition_count > PARTITIONS_AT_ONCE, start, is_exclusive=True)
+
+
+def _produce(view: BrokerView, context: RequestContext, request: ProduceRequest, answer: Answer) -> Slices[None]:
+    heads: list[_TopicHeads] = []
+    budget = SliceBudget()
     try:
-        heads = [
-            (topic, [(partition, batch_heads(partition.records or b"")) for partition in topic.partition_data])
-            for topic in request.topic_data
-        ]
+        for topic in request.topic_data:
+            of_topic: list[tuple[PartitionProduceData, Sequence[BatchHead]]] = []
+            heads.append((topic, of_topic))
+            for partition in topic.partition_data:
+                of_topic.append((partition, batch_heads(partition.records or b"")))
+                if budget.spend(1):
+                    yield
     except UnreadableBatchError as error:
-        return _refuse(context, request, ErrorCode.CORRUPT_MESSAGE, str(error))
+        answer(_refuse(context, request, ErrorCode.CORRUPT_MESSAGE, str(error)))
+        return
     if not _may_write_transactions(view, context, request, heads):
-        return _refuse(context, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    records, refused = _sort_out(view, context, request.acks, heads)
-    return _append_all(view, context, request, records, refused)
-
-
-def _append_all(
-    view: BrokerView,
-    context: RequestContext,
-    request: ProduceRequest,
-    records: Mapping[TopicIdPartition, bytes],
-    refused: Mapping[TopicIdPartition, PartitionProduced],
-) -> WireMessage | AnswerLater | NoAnswer:
-    """Append what was accepted, and verify before that what is transactional."""
-    if request.transactional_id is None:
-        return AnswerLater(partial(_append, view, context, request, records=records, refused=refused, guards=NO_GUARDS))
-    found = {key: transactional_producer(data) for key, data in records.items()}
-    batches = {key: batch for key, batch in found.items() if batch is not None}
+        answer(_refuse(context, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return
+    records, refused = yield from _sort_out(view, context, request.acks, heads)
+    batches = {}
+    if request.transactional_id is not None:
+        found = {key: transactional_producer(data) for key, data in records.items()}
+        batches = {key: batch for key, batch in found.items() if batch is not None}
     producers = {producer for producer, _ in batches.values()}
     if len(producers) > 1:
         reason = "Transactional records contained more than one producer ID"
-        return _refuse(context, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, reason)
-    if not producers:
-        return AnswerLater(partial(_append, view, context, request, records=records, refused=refused, guards=NO_GUARDS))
-    producer = producers.pop()
-    operation = _supported_operation(context.api_version)
-    transactional_id = request.transactional_id
+        answer(_refuse(context, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, reason))
+        return
+    produce = _Produce(view, context, request)
+    if producers:
+        sequences = {key: sequence for key, (_, sequence) in batches.items()}
+        _verify(produce, producers.pop(), sequences, answer, records=records, refused=refused)
+    else:
+        yield from _append(produce, answer, records=records, refused=refused, guards=NO_GUARDS)
 
-    def start(answer: Answer) -> None:
-        def verified(verdict: Verdict) -> None:
-            accepted = {key: data for key, data in records.items() if key not in verdict.errors}
-            errors = {key: _not_verified(error, operation) for key, error in verdict.errors.items()}
-            _append(
-                view,
-                context,
-                request,
-                answer,
-                records=accepted,
-                refused={**refused, **errors},
-                guards=verdict.guards,
-            )
 
-        view.broker.transaction_verification.verify(
-            TransactionalAppend(
-                transactional_id=transactional_id,
-                producer_id=producer.producer_id,
-                producer_epoch=producer.producer_epoch,
-                sequences={key: sequence for key, (_, sequence) in batches.items()},
-                operation=operation,
-                done=verified,
-            )
+class _Produce(NamedTuple):
+    view: BrokerView
+    context: RequestContext
+    request: ProduceRequest
+
+
+def _verify(
+    produce: _Produce,
+    producer: TransactionalProducer,
+    sequences: Mapping[TopicIdPartition, int],
+    answer: Answer,
+    *,
+    records: Mapping[TopicIdPartition, bytes],
+    refused: Mapping[TopicIdPartition, PartitionProduced],
+) -> None:
+    """Append what was accepted once it is verified that the partitions take part in the transaction."""
+    operation = _supported_operation(produce.context.api_version)
+    transactional_id = produce.request.transactional_id
+    assert transactional_id is not None, "else no batch is transactional"
+
+    def verified(verdict: Verdict) -> None:
+        accepted = {key: data for key, data in records.items() if key not in verdict.errors}
+        errors = {key: _not_verified(error, operation) for key, error in verdict.errors.items()}
+        append = partial(_append, produce, records=accepted, refused={**refused, **errors}, guards=verdict.guards)
+        _go_on(append, len(records), answer)
+
+    produce.view.broker.transaction_verification.verify(
+        TransactionalAppend(
+            transactional_id=transactional_id,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            sequences=sequences,
+            operation=operation,
+            done=verified,
         )
+    )
 
-    return AnswerLater(start)
+
+def _go_on(start: Callable[[Answer], Slices[None]], partition_count: int, answer: Answer) -> None:
+    """Go on with a request, in slices if it is a large one."""
+    later = _later(start, partition_count)
+    if isinstance(later, AnswerLaterInSlices):
+        answer(later)
+    else:
+        later.start(answer)
 
 
 def _supported_operation(version: int) -> SupportedOperation:
@@ -193,14 +225,17 @@ def _may_write_transactions(
 
 def _sort_out(
     view: BrokerView, context: RequestContext, acks: int, topics: Sequence[_TopicHeads]
-) -> tuple[dict[TopicIdPartition, bytes], dict[TopicIdPartition, PartitionProduced]]:
+) -> Slices[tuple[dict[TopicIdPartition, bytes], dict[TopicIdPartition, PartitionProduced]]]:
     """Return (records to append, results of refused partitions)."""
+    budget = SliceBudget()
     records: dict[TopicIdPartition, bytes] = {}
     refused: dict[TopicIdPartition, PartitionProduced] = {}
     for topic, partitions in topics:
         name, topic_id = _name_and_id(view, topic)
         error = _topic_error(view, context, name)
         for partition, heads in partitions:
+            if budget.spend(1):
+                yield
             key = TopicIdPartition(topic_id, name, partition.index)
             partition_error = error or _partition_error(view, context, key, heads, acks)
             if partition_error is NO_ERROR and heads:
@@ -239,31 +274,23 @@ def _partition_error(
 
 
 def _append(
-    view: BrokerView,
-    context: RequestContext,
-    request: ProduceRequest,
+    produce: _Produce,
     answer: Answer,
     *,
     records: Mapping[TopicIdPartition, bytes],
     refused: Mapping[TopicIdPartition, PartitionProduced],
     guards: Mapping[TopicIdPartition, int],
-) -> None:
+) -> Slices[None]:
     def done(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
         results = {**produced, **refused} if refused else produced
         size = sum(map(len, records.values()))
-        throttle_ms = view.quotas.record_bytes(PRODUCER_BYTE_RATE, context, size)
-        if request.acks != 0:
-            response = _response(view, context, results)
-            response.throttle_time_ms = throttle_ms
-            answer(response)
-        else:
-            close = any(result.error_code for result in results.values())
-            answer(NoAnswer(close=close, throttle_ms=throttle_ms))
+        _go_on(partial(_respond, produce, results, size), len(results), answer)
 
     if not records:
         done({})
         return
-    view.broker.replicas.append_records(
+    view, context, request = produce
+    yield from view.broker.replicas.append_slices(
         records,
         required_acks=request.acks,
         timeout_ms=request.timeout_ms,
@@ -274,12 +301,31 @@ def _append(
     )
 
 
+def _respond(
+    produce: _Produce, results: Mapping[TopicIdPartition, PartitionProduced], records_bytes: int, answer: Answer
+) -> Slices[None]:
+    view, context, request = produce
+    throttle_ms = view.quotas.record_bytes(PRODUCER_BYTE_RATE, context, records_bytes)
+    if request.acks == 0:
+        close = any(result.error_code for result in results.values())
+        answer(NoAnswer(close=close, throttle_ms=throttle_ms))
+        return
+    response = yield from _response(view, context, results)
+    response.throttle_time_ms = throttle_ms
+    if len(results) > PARTITIONS_AT_ONCE:
+        yield
+    answer(response)
+
+
 def _response(
     view: BrokerView, context: RequestContext, results: Mapping[TopicIdPartition, PartitionProduced]
-) -> ProduceResponse:
+) -> Slices[ProduceResponse]:
     topics: dict[tuple[str, bytes], TopicProduceResponse] = {}
     leaders: dict[int, LeaderNode] = {}
+    budget = SliceBudget()
     for key, result in results.items():
+        if budget.spend(1):
+            yield
         topic = topics.get((key.topic, key.topic_id))
         if topic is None:
             topic = topics[key.topic, key.topic_id] = TopicProduceResponse(key.topic, key.topic_id, [])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.replication.fetch_params import PartitionFetched
 from falkirk.node.broker.replication.partition_reads import diverging_epoch, read_partition, readable_log, visible_end
 from falkirk.node.broker.replication.partition_requests import PartitionRequests
@@ -17,6 +18,7 @@ from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.fetch_params import FetchParams, FetchPartition
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicIdPartition
 
     Fetched = Sequence[tuple[TopicIdPartition, PartitionFetched]]
+
+READ_PER_SLICE: Final = 1_000
+"""Partitions: about 10 ms."""
 
 
 class Fetches(PartitionRequests):
@@ -45,16 +50,16 @@ class Fetches(PartitionRequests):
         super().__init__(context, partitions, waits, disk_failed)
         self._quota = quota
 
-    def fetch(
+    def fetch_slices(
         self,
         params: FetchParams,
         partitions: Sequence[tuple[TopicIdPartition, FetchPartition]],
         done: Callable[[Fetched], None],
-    ) -> None:
-        """Read; `done` is called now, or when `min_bytes` have arrived."""
+    ) -> Slices[None]:
+        """Read some partitions in each slice; `done` is called in the last one, or when `min_bytes` have arrived."""
         if params.is_from_follower:
             done = self._counting(done)
-        fetched = self.read(params, partitions, updates_follower=True)
+        fetched = yield from self.read_slices(params, partitions, updates_follower=True)
         size = sum(len(result.records) for _, result in fetched)
         if params.max_wait_ms <= 0 or not partitions or size >= params.min_bytes or _is_immediate(fetched):
             done(fetched)
@@ -84,14 +89,14 @@ class Fetches(PartitionRequests):
             and self._quota.is_exceeded
         )
 
-    def read(
+    def read_slices(
         self,
         params: FetchParams,
         partitions: Sequence[tuple[TopicIdPartition, FetchPartition]],
         *,
         updates_follower: bool,
         known: Mapping[TopicIdPartition, PartitionFetched] = MappingProxyType({}),
-    ) -> list[tuple[TopicIdPartition, PartitionFetched]]:
+    ) -> Slices[list[tuple[TopicIdPartition, PartitionFetched]]]:
         """Read up to the limits; the first partition with records returns a whole batch whatever its size (KIP-74).
 
         Partitions that stay quiet are left out. `known`: earlier results, which are used again where nothing changed.
@@ -99,7 +104,9 @@ class Fetches(PartitionRequests):
         bytes_left, needs_batch = params.max_bytes, not params.is_limit_hard
         may_skip = self._may_skip(params)
         fetched = []
-        for key, requested in partitions:
+        for number, (key, requested) in enumerate(partitions, 1):
+            if number % READ_PER_SLICE == 0:
+                yield
             if may_skip and _stays_quiet(params, key, requested, updates_follower=updates_follower):
                 continue
             earlier = known.get(key)
@@ -269,7 +276,8 @@ class _FetchWait(Wait):
         self._done(self._read())
 
     def _read(self) -> Fetched:
-        return self._fetches.read(self._params, self._partitions, updates_follower=False, known=self._known)
+        slices = self._fetches.read_slices(self._params, self._partitions, updates_follower=False, known=self._known)
+        return exhaust(slices)
 
     def _complete_if_enough(self) -> bool:
         """Read only if `min_bytes` may have arrived: the growth of the logs bounds what there is to read."""

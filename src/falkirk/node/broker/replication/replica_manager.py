@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.broker.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.broker.replication.appends import Appends
@@ -196,11 +197,36 @@ class ReplicaManager:
         guards: Mapping[TopicIdPartition, int] = NO_GUARDS,
         transaction_version: int = 0,
     ) -> None:
+        """Do what `append_slices` does, at once."""
+        slices = self.append_slices(
+            records,
+            required_acks=required_acks,
+            timeout_ms=timeout_ms,
+            origin=origin,
+            are_internal_topics_allowed=are_internal_topics_allowed,
+            guards=guards,
+            transaction_version=transaction_version,
+            done=done,
+        )
+        exhaust(slices)
+
+    def append_slices(
+        self,
+        records: Mapping[TopicIdPartition, bytes | memoryview],
+        *,
+        required_acks: int,
+        timeout_ms: int,
+        origin: AppendOrigin,
+        are_internal_topics_allowed: bool,
+        done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
+        guards: Mapping[TopicIdPartition, int] = NO_GUARDS,
+        transaction_version: int = 0,
+    ) -> Slices:
         """Append as the leader; with `required_acks` -1 `done` waits for the high watermark, or `timeout_ms`.
 
         `guards`, `transaction_version`: as in UnifiedLog; without a guard a transaction must be open already.
         """
-        self._appends.append(
+        return self._appends.append_slices(
             records,
             required_acks=required_acks,
             timeout_ms=timeout_ms,
@@ -215,17 +241,17 @@ class ReplicaManager:
         """Call `done` when all that a partition holds now is committed, on a timeout, or if it is not led here."""
         self._appends.await_replicated(key, timeout_ms=timeout_ms, done=done)
 
-    def fetch_records(
+    def fetch_slices(
         self,
         params: FetchParams,
         partitions: Sequence[tuple[TopicIdPartition, FetchPartition]],
         done: Callable[[Sequence[tuple[TopicIdPartition, PartitionFetched]]], None],
-    ) -> None:
+    ) -> Slices:
         """Read, now if `min_bytes` are there or there is anything else to report; else wait up to `max_wait_ms`.
 
         A follower's fetch updates its state, which may advance the high watermark and change the ISR.
         """
-        self._fetches.fetch(params, partitions, done)
+        return self._fetches.fetch_slices(params, partitions, done)
 
     def delete_records(
         self,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Union
 
 import msgspec
 
+from falkirk.metadata.image.slices import exhaust
+
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.image.slices import Slices
@@ -85,11 +87,20 @@ class NoAnswer:
     throttle_ms: int = 0
 
 
-LateAnswer = Union["WireMessage", EncodedResponse, InPieces, NoAnswer, "ControllerResult[WireMessage]", NotController]
+LateAnswer = Union[
+    "WireMessage",
+    EncodedResponse,
+    InPieces,
+    NoAnswer,
+    "ControllerResult[WireMessage]",
+    NotController,
+    "AnswerLaterInSlices",
+]
 
 Answer = Callable[[LateAnswer], None]
-"""Sends the answer to one request; called once. An EncodedResponse is not kept for other clients here.
+"""Sends the answer to one request; called once, or once more by the slices of an AnswerLaterInSlices.
 
+An EncodedResponse is not kept for other clients here.
 A ControllerResult is appended at once: the controller that is active in this step must have decided it.
 """
 
@@ -102,11 +113,33 @@ class AnswerLater(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLaterInSlices:
+    """As AnswerLater, for a request so large that it takes many steps.
+
+    `is_exclusive`: later requests of the connection are handled once this one is answered, as all are in Kafka. Else
+    they may overtake it.
+    """
+
+    start: Callable[[Answer], Slices[None]]
+    is_exclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Unwrapped:
     """The request inside an envelope: it is handled next, and its response is put into an EnvelopeResponse."""
 
     request: RequestReceived
     context: RequestContext
+
+
+def in_slices_if(
+    is_large: bool,  # noqa: FBT001 - the name says it
+    start: Callable[[Answer], Slices[None]],
+    *,
+    is_exclusive: bool = False,
+) -> AnswerLater | AnswerLaterInSlices:
+    """Return what runs `start`: over many steps if the request is large, else at once."""
+    return AnswerLaterInSlices(start, is_exclusive) if is_large else AnswerLater(lambda answer: exhaust(start(answer)))
 
 
 ASK_RAFT: Final = AskRaft()
@@ -119,6 +152,7 @@ HandlerResult = Union[
     InSlices,
     AnswerInSlices,
     AnswerLater,
+    AnswerLaterInSlices,
     NoAnswer,
     Unwrapped,
 ]
