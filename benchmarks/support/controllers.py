@@ -19,7 +19,8 @@ from support.load import ask
 from support.server import CLUSTER_ID, Server
 
 BROKERS = (101, 102, 103)
-WAIT_S = 30
+# Until a large snapshot is loaded, too.
+WAIT_S = 300
 
 
 def active_controller(servers: Sequence[Server]) -> Server:

@@ -71,12 +71,13 @@ def kafka_servers(
     roles: str,
     properties: Mapping[str, object] = NO_PROPERTIES,
     snapshot: Path | None = None,
+    jvm_options: Sequence[str] = (),
 ) -> Iterator[list[Server]]:
     """Run a cluster of real nodes with these roles during the block; an existing folder is continued.
 
-    `snapshot`: of the metadata that a new cluster begins with.
+    `snapshot`: of the metadata that a new cluster begins with. `jvm_options`: besides those of Kafka's start script.
     """
-    java = (kafka.java, *SERVER_JVM_OPTIONS, "-cp", kafka.class_path)
+    java = (kafka.java, *SERVER_JVM_OPTIONS, *jvm_options, "-cp", kafka.class_path)
     program = Program((*java, "kafka.tools.StorageTool"), (*java, "kafka.Kafka"), properties=properties)
     with _servers(program, folder, count, roles, snapshot) as servers:
         yield servers

@@ -13,10 +13,17 @@ from node_views import broker_view_of, context_of, over_the_wire
 from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.fetch_sessions import FetchSessions
 from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
-from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, EncodedResponse, InPieces, NoAnswer
+from falkirk.node.handlers.parts.handler_result import (
+    AnswerInSlices,
+    AnswerLater,
+    EncodedPieces,
+    EncodedResponse,
+    InPieces,
+    NoAnswer,
+)
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
-from falkirk.protocol.messages import PartitionRecord, RegisterBrokerRecord, TopicRecord
+from falkirk.protocol.messages import RESPONSES, PartitionRecord, RegisterBrokerRecord, TopicRecord, message_class
 from falkirk.protocol.messages.register_broker_record import BrokerEndpoint
 from falkirk.versions.release import Release
 
@@ -90,16 +97,20 @@ def pending_response(view: BrokerView, request: WireMessage, version: int | None
 
     def answer() -> Any:
         assert len(answers) <= 1, "answered twice"
-        return _told(answers[0], asked.api_version) if answers else None
+        return _told(answers[0], asked.api_key, asked.api_version) if answers else None
 
     return answer
 
 
-def _told(answer: Any, version: int) -> Any:
+def _told(answer: Any, api_key: int, version: int) -> Any:
     if isinstance(answer, NoAnswer):
         return answer
     if isinstance(answer, InPieces):
         data = b"".join(codec.encode_pieces(answer.message, version))
         return codec.decode(type(answer.message), version, data)
+    if isinstance(answer, AnswerInSlices):
+        answer = exhaust(answer.slices)
+    if isinstance(answer, EncodedPieces):
+        return codec.decode(message_class(RESPONSES[api_key]), version, b"".join(answer.pieces))
     assert not isinstance(answer, EncodedResponse)
     return over_the_wire(answer, version)

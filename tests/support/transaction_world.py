@@ -12,6 +12,7 @@ from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome
 from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
 from falkirk.coordinator.transactions.context import TransactionContext, TransactionSettings
+from falkirk.coordinator.transactions.listing import listed
 from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
 from falkirk.coordinator.transactions.transaction_loader import TransactionLoader
 from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
@@ -145,8 +146,9 @@ class TransactionWorld:
     def list(self, **filters: Any) -> Sequence[str]:
         """Return the ids that pass the filters of a ListTransactionsRequest, in order."""
         self._enter()
-        listed = self.shard.list_transactions(ListTransactionsRequest(**filters))
-        return sorted(each.transactional_id for each in listed)
+        request = ListTransactionsRequest(**filters)
+        found = exhaust(listed(self.shard.transactions(), request, self.shard.context.now_ms))
+        return sorted(each.transactional_id for each in found)
 
     # --- Time, markers, the log
 

@@ -74,7 +74,7 @@ class Dispatcher:
         self._controllership = controllership
         self._views = views
         self._clients = clients
-        self._responses = ResponseSender(clients, effects, now_ms=lambda: step.now_ms)
+        self._responses = ResponseSender(clients, effects, now_ms=lambda: step.now_ms, works=step.works)
         self._answer = self._responses.send
         # Requests to the replica, by token.
         self._raft_requests: dict[int, OpenRequest] = {}
@@ -205,7 +205,7 @@ class Dispatcher:
             try:
                 next(slices)
             except StopIteration as end:
-                response: EncodedResponse | EncodedPieces = end.value
+                response: EncodedResponse | EncodedPieces | WireMessage = end.value
                 break
             except Exception:  # noqa: BLE001 - as in `handle`
                 self._failed(request, route)
@@ -214,7 +214,9 @@ class Dispatcher:
             if request.client.is_closed:
                 slices.close()
                 return
-        if isinstance(response, EncodedPieces):
+        if isinstance(response, WireMessage):
+            self._answer(request, response)
+        elif isinstance(response, EncodedPieces):
             self._clients.answer_pieces(request, response.pieces)
         else:
             now = self._metadata.image
@@ -271,6 +273,8 @@ class Dispatcher:
                 self._complete_without_response(request, answer)
             case EncodedResponse():
                 self._clients.answer_body(request, answer.body)
+            case AnswerInSlices():
+                self._step.works.begin("large response", self._in_slices(request, route, answer))
             case InPieces():
                 self._answer(request, answer.message, is_in_pieces=True)
             case _:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from falkirk.protocol.schema import WireMessage
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -19,6 +21,11 @@ def mapped_array(make: Callable[[T], R], items: Collection[T]) -> list[R]:
     an array than its length and its elements in order.
     """
     return cast("list[R]", _MappedArray(make, items))
+
+
+def has_mapped_array(message: WireMessage) -> bool:
+    """Return whether one of a message's own fields is a mapped array."""
+    return any(isinstance(getattr(message, field), _MappedArray) for field in message.__struct_fields__)
 
 
 class _MappedArray(Sequence[R], Generic[T, R]):

@@ -1,11 +1,15 @@
 """Requests to transaction coordinators: what a client may, and what reaches the shard."""
 
 import pytest
-from broker_views import ask_broker, broker_view
+from broker_views import LISTENER, ask_broker, broker_view
 from fake_groups import FakeTransactions
+from node_views import context_of
 from topic_authorizers import resource_authorizer
 
+from falkirk.coordinator.records.transaction_state import TransactionState
+from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
 from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, ResourceType
+from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AddOffsetsToTxnRequest,
@@ -16,7 +20,6 @@ from falkirk.protocol.messages import (
     EndTxnRequest,
     EndTxnResponse,
     ListTransactionsRequest,
-    ListTransactionsResponse,
 )
 from falkirk.protocol.messages import describe_transactions_response as described
 from falkirk.protocol.messages import list_transactions_response as listed
@@ -138,12 +141,42 @@ def test_ids_and_topics_are_described_as_far_as_allowed():
 
 
 def test_ids_are_listed_as_far_as_allowed_and_unknown_states_are_named():
-    states = [listed.TransactionState(name, 7, "Ongoing") for name in ("tx", "no")]
-    transactions = FakeTransactions({None: ListTransactionsResponse(transaction_states=states)})
+    transactions = FakeTransactions({None: [ongoing(name) for name in ("tx", "no")]})
     view = broker_view(transactions=transactions, authorizer=resource_authorizer((ID, "tx", DESCRIBE)))
     answer = ask_broker(view, ListTransactionsRequest(("Ongoing", "Strange")), 1)
-    assert [state.transactional_id for state in answer.transaction_states] == ["tx"]
+    assert answer.transaction_states == [listed.TransactionState("tx", 7, "Ongoing")]
     assert answer.unknown_state_filters == ("Strange",)
+
+
+def ongoing(name):
+    return TransactionMetadata(
+        transactional_id=name,
+        producer_id=7,
+        producer_epoch=0,
+        timeout_ms=1,
+        last_update_timestamp_ms=0,
+        state=TransactionState.ONGOING,
+    )
+
+
+def test_many_ids_are_listed_in_slices():
+    transactions = FakeTransactions({None: [ongoing(f"tx-{number}") for number in range(5_000)]})
+    answers = []
+    request = ListTransactionsRequest(transactional_id_pattern="tx-[0-9]+")
+    view = broker_view(transactions=transactions)
+    ROUTES[66].handler(view, context_of(request, 2, listener=LISTENER), request).start(answers.append)
+    (answer,) = answers
+    slices = 0
+    for _ in answer.slices:
+        slices += 1
+    assert slices > 20
+    assert len(ask_broker(view, request, 2).transaction_states) == 5_000
+
+
+def test_a_pattern_of_ids_that_is_none_is_refused():
+    view = broker_view(transactions=FakeTransactions({None: [ongoing("tx")]}))
+    answer = ask_broker(view, ListTransactionsRequest(transactional_id_pattern="("), 2)
+    assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
 def test_ids_are_not_listed_while_a_partition_loads():

@@ -65,9 +65,10 @@ class TopicMatcher:
     def matching(self, names: Iterable[str]) -> frozenset[str]:
         """Return the names that match. Raises TopicPatternError if that exceeds the work limit."""
         self._work = 0
-        return frozenset(name for name in names if self._matches(name))
+        return frozenset(name for name in names if self.matches(name))
 
-    def _matches(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
+        """Return whether a name matches. Raises TopicPatternError if all since `matching` exceeds the work limit."""
         state = self._start
         for character in name:
             state = state.after.get(character) or self._made(state, character)

@@ -6,21 +6,24 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.patterns.topic_matcher import TopicMatcher
 from falkirk.coordinator.records.transaction_state import STATES_BY_NAME
+from falkirk.metadata.image.slices import SliceBudget
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.describe_transactions_response import TopicData
 from falkirk.protocol.messages.describe_transactions_response import TransactionState as DescribedTransaction
-from falkirk.protocol.messages.list_transactions_response import TransactionState as ListedTransaction
 from falkirk.protocol.topic_partition import by_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
     from falkirk.coordinator.transactions.transaction_store import TransactionStore
+    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.messages import ListTransactionsRequest
 
 _ASCII: Final = frozenset(map(chr, range(128)))
 _OTHER: Final = "\uffff"
+# Of a slice's visits: an id is read character by character.
+_VISITS_PER_MATCH: Final = 10
 
 
 def described(store: TransactionStore, transactional_id: str) -> DescribedTransaction:
@@ -48,14 +51,17 @@ def unknown_state_filters(request: ListTransactionsRequest) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(request.state_filters) if name not in STATES_BY_NAME)
 
 
-def listed(store: TransactionStore, request: ListTransactionsRequest, now_ms: int) -> Sequence[ListedTransaction]:
-    """Return the transactional ids that pass all filters of a request; a filter that is not there lets all pass.
+def listed(
+    transactions: Iterable[TransactionMetadata], request: ListTransactionsRequest, now_ms: int
+) -> Slices[list[TransactionMetadata]]:
+    """Return those that pass all filters of a request, in slices; a filter that is not there lets all pass.
 
     Duration: the last transaction began more than that ago (ms); an id without one counts as very old, as in Kafka.
     Raises TopicPatternError for a pattern that is no regular expression, or needs too much work.
     """
     states = frozenset(STATES_BY_NAME[name] for name in request.state_filters if name in STATES_BY_NAME)
     producer_ids = frozenset(request.producer_id_filters)
+    pattern = _IdPattern(request.transactional_id_pattern) if request.transactional_id_pattern else None
 
     def passes(metadata: TransactionMetadata) -> bool:
         if producer_ids and metadata.producer_id not in producer_ids:
@@ -63,24 +69,30 @@ def listed(store: TransactionStore, request: ListTransactionsRequest, now_ms: in
         if request.state_filters and metadata.state not in states:
             return False
         duration_ms = now_ms - metadata.start_timestamp_ms
-        return request.duration_filter < 0 or duration_ms > request.duration_filter
+        if request.duration_filter >= 0 and duration_ms <= request.duration_filter:
+            return False
+        return pattern is None or pattern.matches(metadata.transactional_id)
 
-    found = [metadata for metadata in store.all() if passes(metadata)]
-    if request.transactional_id_pattern:
-        matching = _matching(request.transactional_id_pattern, (each.transactional_id for each in found))
-        found = [metadata for metadata in found if metadata.transactional_id in matching]
-    return [
-        ListedTransaction(metadata.transactional_id, metadata.producer_id, metadata.state.state_name)
-        for metadata in found
-    ]
+    found, budget = [], SliceBudget()
+    visits = 1 if pattern is None else _VISITS_PER_MATCH
+    for metadata in transactions:
+        if passes(metadata):
+            found.append(metadata)
+        if budget.spend(visits):
+            yield
+    return found
 
 
-def _matching(pattern: str, ids: Iterable[str]) -> frozenset[str]:
-    """Return the ids that a pattern matches as a whole, in bounded time. Raises TopicPatternError.
+class _IdPattern:
+    """A pattern that matches transactional ids as a whole, all in bounded time. Raises TopicPatternError.
 
     Differs from Kafka: the syntax is RE2's. Characters beyond ASCII that are not in the pattern are all alike.
     """
-    alphabet = _ASCII.union(pattern, _OTHER)
-    written = {id_: "".join(each if each in alphabet else _OTHER for each in id_) for id_ in ids}
-    found = TopicMatcher.compiled(pattern, alphabet).matching(set(written.values()))
-    return frozenset(id_ for id_, text in written.items() if text in found)
+
+    def __init__(self, pattern: str) -> None:
+        self._alphabet = _ASCII.union(pattern, _OTHER)
+        self._matcher = TopicMatcher.compiled(pattern, self._alphabet)
+
+    def matches(self, transactional_id: str) -> bool:
+        alphabet = self._alphabet
+        return self._matcher.matches("".join(each if each in alphabet else _OTHER for each in transactional_id))

@@ -18,7 +18,7 @@ from falkirk.coordinator.runtime.outcome import NOTHING, Outcome, Reply
 from falkirk.coordinator.transactions.added_partitions import AddedPartitions
 from falkirk.coordinator.transactions.endings import Endings
 from falkirk.coordinator.transactions.initialization import Initialization
-from falkirk.coordinator.transactions.listing import described, listed
+from falkirk.coordinator.transactions.listing import described
 from falkirk.coordinator.transactions.marker_progress import MarkerProgress
 from falkirk.coordinator.transactions.transaction_store import TransactionStore
 from falkirk.coordinator.transactions.transaction_timers import TransactionTimers
@@ -32,15 +32,14 @@ if TYPE_CHECKING:
     from falkirk.coordinator.runtime.topics import Topics
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.coordinator.transactions.context import TransactionContext
+    from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.protocol.messages import (
         AddOffsetsToTxnRequest,
         EndTxnRequest,
         InitProducerIdRequest,
-        ListTransactionsRequest,
     )
     from falkirk.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
-    from falkirk.protocol.messages.list_transactions_response import TransactionState as ListedTransaction
     from falkirk.protocol.topic_partition import TopicPartition
 
 MARKERS_AT_ONCE: Final = 500
@@ -96,9 +95,9 @@ class TransactionCoordinatorShard:
         states = [described(self.store, transactional_id) for transactional_id in transactional_ids]
         return Outcome(replies=(Reply(token, DescribeTransactionsResponse(transaction_states=states)),))
 
-    def list_transactions(self, request: ListTransactionsRequest) -> Sequence[ListedTransaction]:
-        """Return this shard's part of a ListTransactionsResponse. Raises TopicPatternError for a bad pattern."""
-        return listed(self.store, request, self.context.now_ms)
+    def transactions(self) -> Sequence[TransactionMetadata]:
+        """Return the states of all ids as they are now."""
+        return tuple(self.store.all())
 
     # --- Markers
 

@@ -67,19 +67,18 @@ def scrubbing_records(image: MetadataImage, losses: Iterable[Loss]) -> list[Vers
     return records
 
 
-def keep_leaders(image: MetadataImage, topics: Iterable[Topic]) -> Iterator[VersionedRecord]:
-    """Yield the records before a ClearElrRecord for these topics, so that partitions that can have a leader still can.
+def keep_leaders(image: MetadataImage, topic: Topic) -> Iterator[VersionedRecord]:
+    """Yield the records before a ClearElrRecord for a topic, so that partitions that can have a leader still can.
 
     In a partition without in-sync replicas the eligible ones become in-sync ones (see `without_elr`). Differs from
     Kafka, where such a partition stays leaderless until an operator acts.
     """
     at = image.features.metadata_version
     assert at is not None, "eligible leader replicas need a metadata.version"
-    for topic in topics:
-        for partition_id, partition in topic.items():
-            if not partition.isr and (partition.eligible_leader_replicas or partition.last_known_elr):
-                change = _change(topic.topic_id, partition_id, partition)
-                yield VersionedRecord(change, at.partition_change_record_version)
+    for partition_id, partition in topic.items():
+        if not partition.isr and (partition.eligible_leader_replicas or partition.last_known_elr):
+            change = _change(topic.topic_id, partition_id, partition)
+            yield VersionedRecord(change, at.partition_change_record_version)
 
 
 def _change(topic_id: bytes, partition_id: int, before: Partition) -> PartitionChangeRecord:

@@ -85,7 +85,7 @@ class BrokerRole:
         self._controller_ranges: Mapping[int, SupportedRange] | None = None
         # What was offered with the last connected controller.
         self._last_ranges = own_ranges
-        self.forwarding = Forwarding(step, metadata, self._channel, clients)
+        self.forwarding = Forwarding(step, metadata, self._channel, clients, effects)
         ids, log_dirs = directories.directory_ids, config.log_dirs
         online = {log_dir: ids[log_dir] for log_dir in log_dirs if log_dir in ids}
         previous_broker_epoch, failed = read_broker_epoch(disk, online)

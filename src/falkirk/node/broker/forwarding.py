@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.node.broker.broker_config_changes import BrokerConfigChanges
 from falkirk.node.connections.envelopes import client_envelope
 from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.protocol import codec
 from falkirk.protocol.connection import RequestReceived
 from falkirk.protocol.error_codes import ErrorCode
@@ -31,13 +32,14 @@ from falkirk.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.broker_config_changes import SplitRequest
     from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.node.connections.client_connections import ClientConnections
+    from falkirk.node.effects import Effect
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.protocol.schema import WireMessage
 
@@ -65,12 +67,18 @@ class Forwarding:
     """Requests to the active controller, one at a time, in order."""
 
     def __init__(
-        self, step: Step, metadata: CommittedMetadata, channel: ActiveControllerChannel, clients: ClientConnections
+        self,
+        step: Step,
+        metadata: CommittedMetadata,
+        channel: ActiveControllerChannel,
+        clients: ClientConnections,
+        effects: Callable[[Effect], None],
     ) -> None:
         self._step = step
         self._metadata = metadata
         self._channel = channel
         self._clients = clients
+        self._responses = ResponseSender(clients, effects, now_ms=lambda: step.now_ms, works=step.works)
         config = step.config
         self._config_changes = BrokerConfigChanges(config.release, config.node_id, config.properties)
         self._queue: deque[_Forwarded] = deque()
@@ -86,7 +94,7 @@ class Forwarding:
         if isinstance(request.message, AlterConfigsRequest | IncrementalAlterConfigsRequest):
             split = self._config_changes.split(request.message, self._metadata.image.configs)
             if split is not None and split.remaining is None:
-                self._clients.answer(request, split.complete(None))
+                self._responses.send(request, split.complete(None))
                 return
         self._queue.append(_Forwarded(request, self._step.now_ms + FORWARD_TIMEOUT_MS, split))
         self.tick()
@@ -167,11 +175,11 @@ class Forwarding:
             self._clients.answer_body(request, body)
         else:
             assert response is not None, "decoded above"
-            self._clients.answer(request, forwarded.split.complete(response))
+            self._responses.send(request, forwarded.split.complete(response))
 
     def _refuse(self, request: OpenRequest, error_code: ErrorCode) -> None:
         assert request.message is not None, "only decoded requests are forwarded"
-        self._clients.answer(request, error_response(request.message, request.context.api_version, error_code))
+        self._responses.send(request, error_response(request.message, request.context.api_version, error_code))
 
 
 def _throttle_ms(context: RequestContext, body: bytes) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
+from falkirk.protocol.connection import RequestReceived
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from falkirk.node.connections.api_uses import ApiUse
     from falkirk.node.connections.authentication import Authentication
     from falkirk.node.connections.client_usage import AddressUsage
-    from falkirk.protocol.connection import Connection, RequestReceived, UnsupportedVersionReceived
+    from falkirk.protocol.connection import Connection, UnsupportedVersionReceived
     from falkirk.protocol.messages import ApiVersionsRequest
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
+
+_LARGE_REQUEST_BYTES: Final = 4096
 
 
 @dataclass(slots=True, eq=False)
@@ -83,3 +86,9 @@ class OpenRequest(msgspec.Struct, eq=False):
     message: WireMessage | None
     outer: OpenRequest | None = None
     opened_ms: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """True if the response may have very many elements."""
+        request = self.request
+        return isinstance(request, RequestReceived) and len(request.frame) >= _LARGE_REQUEST_BYTES

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 OPEN_REQUESTS_MAX: Final = 100
 # How many of the largest frames all connections of one address may have under way, and open.
 _ADDRESS_FRAMES_MAX: Final = 2
-# The response to a larger request may have very many elements.
-_LARGE_REQUEST_BYTES: Final = 4096
 # Requests held behind them. One frame more may come: its size is known only then.
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
 
@@ -288,10 +286,13 @@ class ClientConnections:
         TLS they are: it reads them after the step, and a page of a file that was truncated meanwhile ends the process.
         """
         version = request.request.response_version
-        if not is_in_pieces and _size(request.request) < _LARGE_REQUEST_BYTES:
+        if is_in_pieces or request.is_large:
+            self.answer_encoded(request, codec.encode_pieces(message, version))
+        else:
             self.answer_body(request, codec.encode(message, version))
-            return
-        pieces = codec.encode_pieces(message, version)
+
+    def answer_encoded(self, request: OpenRequest, pieces: Sequence[bytes]) -> None:
+        """Send an encoded response; its pieces are joined where they cannot be sent one by one."""
         if len(pieces) == 1 or request.outer or request.client.listener.security_protocol.endswith("SSL"):
             self.answer_body(request, b"".join(pieces))
         else:

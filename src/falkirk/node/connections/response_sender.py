@@ -1,4 +1,4 @@
-"""Sends responses; failures of our own are logged with their traceback."""
+"""Sends responses, large ones over many steps; failures of our own are logged with their traceback."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from traceback import format_exc
 from typing import TYPE_CHECKING
 
 from falkirk.node.effects import Fact
+from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.errors import LocalProtocolError
+from falkirk.protocol.mapped_array import has_mapped_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,18 +18,28 @@ if TYPE_CHECKING:
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.node.connections.client_connections import ClientConnections
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import SlicedWorks, Slices
     from falkirk.protocol.schema import WireMessage
 
 
 class ResponseSender:
-    """Sends responses on accepted connections."""
+    """Sends responses on accepted connections.
+
+    `works`: makes the elements of a mapped array slice by slice where the request is large; None: all at once.
+    """
 
     def __init__(
-        self, clients: ClientConnections, effects: Callable[[Effect], None], *, now_ms: Callable[[], int]
+        self,
+        clients: ClientConnections,
+        effects: Callable[[Effect], None],
+        *,
+        now_ms: Callable[[], int],
+        works: SlicedWorks | None = None,
     ) -> None:
         self._clients = clients
         self._effects = effects
         self._now_ms = now_ms
+        self._works = works
 
     def send(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
         """Send a response, or close the connection if the version cannot hold the message.
@@ -36,19 +48,42 @@ class ResponseSender:
         encoded may fail, as the handler itself.
         """
         self.throttle(request, getattr(message, "throttle_time_ms", 0))
+        if self._works is not None and request.is_large and has_mapped_array(message):
+            self._works.begin("large response", self._send_in_slices(request, message))
+            return
         try:
             self._write(request, message, is_in_pieces=is_in_pieces)
         except Exception:  # noqa: BLE001 - as in the dispatcher: log it, and answer
             self.send_failure(request)
 
+    def _send_in_slices(self, request: OpenRequest, message: WireMessage) -> Slices:
+        slices = codec.encode_in_slices(message, request.request.response_version)
+        while not request.client.is_closed:
+            try:
+                next(slices)
+            except StopIteration as end:
+                self._clients.answer_encoded(request, end.value)
+                return
+            except LocalProtocolError:
+                self._cannot_be_written(request, message)
+                return
+            except Exception:  # noqa: BLE001 - as in `send`
+                self.send_failure(request)
+                return
+            yield
+
     def _write(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
         try:
             self._clients.answer(request, message, is_in_pieces=is_in_pieces)
         except LocalProtocolError:
-            name, version = type(message).__name__, request.context.api_version
-            fields = {"response": name, "api_version": version, "traceback": format_exc()}
-            self._effects(Fact("error", "response-cannot-be-written", fields))
-            self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")
+            self._cannot_be_written(request, message)
+
+    def _cannot_be_written(self, request: OpenRequest, message: WireMessage) -> None:
+        """Close the connection; call it inside an `except` block."""
+        name, version = type(message).__name__, request.context.api_version
+        fields = {"response": name, "api_version": version, "traceback": format_exc()}
+        self._effects(Fact("error", "response-cannot-be-written", fields))
+        self._clients.close_client(request.client, "connection-closed", f"no {name} v{version} can be written")
 
     def throttle(self, request: OpenRequest, throttle_ms: int) -> None:
         """Hold the next requests of a client; for those in envelopes its own broker does."""

@@ -20,7 +20,7 @@ from falkirk.node.broker.coordinator_runtime.operation_error import operation_er
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of, schedule_in_slices
 from falkirk.node.handlers.parts.handler_result import AnswerLater
-from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
@@ -123,6 +123,4 @@ def _refused(
     return None if transactional_id else result_of_all(transaction, ErrorCode.INVALID_REQUEST)
 
 
-ROUTE: Final[Route[BrokerView, AddPartitionsToTxnRequest]] = Route(
-    BrokerView, AddPartitionsToTxnRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
-)
+ROUTE: Final[Route[BrokerView, AddPartitionsToTxnRequest]] = Route(BrokerView, AddPartitionsToTxnRequest, handle)

@@ -35,7 +35,7 @@ def handle(view: ControllerView, context: RequestContext, request: AlterConfigsR
 def _alter(
     view: ControllerView, context: RequestContext, request: AlterConfigsRequest
 ) -> Slices[ControllerResult[WireMessage]]:
-    accepted, refused = sort_changes(view, context, request.resources)
+    accepted, refused = yield from sort_changes(view, context, request.resources)
     configs = {
         resource: {config.name: config.value for config in given.configs} for resource, given in accepted.items()
     }

@@ -7,6 +7,7 @@ Version notes: v0 is flexible.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
@@ -14,26 +15,31 @@ from falkirk.metadata.controller.security.scram_control import ScramUpsertion
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.scram import ScramUser
 from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse
 from falkirk.protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResult
 
 if TYPE_CHECKING:
+    from falkirk.metadata.image.slices import Slices
+    from falkirk.metadata.requests.api_error import ApiError
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
     view: ControllerView, context: RequestContext, request: AlterUserScramCredentialsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+) -> WireMessage | InSlices:
     """Change the credentials whose users and values are valid."""
-    refused = refusal(view, context, request, AclOperation.ALTER)
-    if refused is not None:
-        return refused
-    result = view.controller.scram.alter_credentials(
-        [ScramUser(deletion.mechanism, deletion.name) for deletion in request.deletions],
-        [
+    return refusal(view, context, request, AclOperation.ALTER) or InSlices(partial(_alter, view, request))
+
+
+def _alter(view: ControllerView, request: AlterUserScramCredentialsRequest) -> Slices[ControllerResult[WireMessage]]:
+    result = yield from view.controller.scram.alter_credentials(
+        (ScramUser(deletion.mechanism, deletion.name) for deletion in request.deletions),
+        (
             ScramUpsertion(
                 ScramUser(upsertion.mechanism, upsertion.name),
                 upsertion.iterations,
@@ -41,13 +47,15 @@ def handle(
                 upsertion.salted_password,
             )
             for upsertion in request.upsertions
-        ],
+        ),
     )
-    answers = [
-        AlterUserScramCredentialsResult(user, error.error_code, error.message)
-        for user, error in result.response.items()
-    ]
-    return ControllerResult(result.records, AlterUserScramCredentialsResponse(results=answers))
+    results = mapped_array(_result, result.response.items())
+    return ControllerResult(result.records, AlterUserScramCredentialsResponse(results=results))
+
+
+def _result(outcome: tuple[str, ApiError]) -> AlterUserScramCredentialsResult:
+    user, error = outcome
+    return AlterUserScramCredentialsResult(user, error.error_code, error.message)
 
 
 ROUTE: Final[Route[ControllerView, AlterUserScramCredentialsRequest]] = Route(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.security.acl_control import DeletedAcls
     from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
     from falkirk.protocol.schema import WireMessage
 
 
@@ -38,24 +39,25 @@ def handle(view: ControllerView, context: RequestContext, request: DeleteAclsReq
 
 
 def _delete(view: ControllerView, request: DeleteAclsRequest) -> Slices[ControllerResult[WireMessage]]:
-    result = yield from view.controller.acls.delete_acls(
-        [
-            AclFilter(
-                resource_type=given.resource_type_filter,
-                resource_name=given.resource_name_filter,
-                pattern_type=given.pattern_type_filter,
-                principal=given.principal_filter,
-                host=given.host_filter,
-                operation=given.operation,
-                permission_type=given.permission_type,
-            )
-            for given in request.filters
-        ]
-    )
+    result = yield from view.controller.acls.delete_acls(map(_filter, request.filters))
     response, budget = DeleteAclsResponse(), SliceBudget()
     for deleted in result.response:
         response.filter_results.append((yield from _answer(deleted, budget)))
+        if budget.spend(1):
+            yield
     return ControllerResult(result.records, response)
+
+
+def _filter(given: DeleteAclsFilter) -> AclFilter:
+    return AclFilter(
+        resource_type=given.resource_type_filter,
+        resource_name=given.resource_name_filter,
+        pattern_type=given.pattern_type_filter,
+        principal=given.principal_filter,
+        host=given.host_filter,
+        operation=given.operation,
+        permission_type=given.permission_type,
+    )
 
 
 def _answer(deleted: DeletedAcls, budget: SliceBudget) -> Slices[DeleteAclsFilterResult]:

@@ -15,29 +15,32 @@ from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import TOPIC_AUTHORIZATION_FAILED
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import DescribeProducersRequest, DescribeProducersResponse
 from falkirk.protocol.messages.describe_producers_response import PartitionResponse, ProducerState, TopicResponse
 from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.protocol.messages.describe_producers_request import TopicRequest
 
 _UNKNOWN: Final = "This server does not host this topic-partition."
 
 
 def handle(view: BrokerView, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     """Describe the producers."""
-    topics = []
-    for topic in request.topics:
+
+    def described(topic: TopicRequest) -> TopicResponse:
         refused = _topic_error(view, context, topic.name)
-        partitions = [
-            _producers(view, TopicPartition(topic.name, index))
-            if refused is None
-            else PartitionResponse(index, *refused)
-            for index in topic.partition_indexes
-        ]
-        topics.append(TopicResponse(topic.name, partitions))
-    return DescribeProducersResponse(topics=topics)
+
+        def producers(index: int) -> PartitionResponse:
+            if refused is not None:
+                return PartitionResponse(index, *refused)
+            return _producers(view, TopicPartition(topic.name, index))
+
+        return TopicResponse(topic.name, mapped_array(producers, topic.partition_indexes))
+
+    return DescribeProducersResponse(topics=mapped_array(described, request.topics))
 
 
 def _topic_error(view: BrokerView, context: RequestContext, name: str) -> tuple[ErrorCode, str] | None:

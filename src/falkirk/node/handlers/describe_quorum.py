@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.handler_result import ASK_RAFT, AskRaft
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import FEW_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.messages import DescribeQuorumRequest
 
@@ -26,4 +26,6 @@ def handle(view: NodeView, context: RequestContext, request: DescribeQuorumReque
     return refusal(view, context, request, AclOperation.DESCRIBE) or ASK_RAFT
 
 
-ROUTE: Final[Route[NodeView, DescribeQuorumRequest]] = Route(NodeView, DescribeQuorumRequest, handle)
+ROUTE: Final[Route[NodeView, DescribeQuorumRequest]] = Route(
+    NodeView, DescribeQuorumRequest, handle, elements_max=FEW_ELEMENTS_MAX
+)

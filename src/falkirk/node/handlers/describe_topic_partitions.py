@@ -13,13 +13,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.acls.acl_types import AclOperation
+from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.handlers.parts.authorized_operations import authorized_topic_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
-from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import NodeView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -33,24 +34,33 @@ from falkirk.protocol.messages.describe_topic_partitions_response import (
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: NodeView, context: RequestContext, request: DescribeTopicPartitionsRequest) -> WireMessage:
+def handle(
+    view: NodeView, context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> WireMessage | AnswerInSlices:
     """Return one page."""
     reason = _reason_cursor_invalid(request)
     if reason is not None:
         return error_response(request, context.api_version, ErrorCode.INVALID_REQUEST, reason)
+    return AnswerInSlices(_page(view, context, request))
+
+
+def _page(view: NodeView, context: RequestContext, request: DescribeTopicPartitionsRequest) -> Slices[WireMessage]:
     start = "" if request.cursor is None else request.cursor.topic_name
     is_all = not request.topics
     requested = view.image.topics.by_name if is_all else {topic.name for topic in request.topics}
     names = sorted(name for name in requested if name >= start)
-    page = _Page(view, context, request)
+    page, budget = _Page(view, context, request), SliceBudget()
     refused = []
     for name in names:
-        if name not in allowed_topics(view, context, AclOperation.DESCRIBE, (name,)):
+        if budget.spend(DECISION_VISITS):
+            yield
+        if not view.authorizer.is_allowed(context, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
             if not is_all:
                 refused.append(name)
         elif page.add(name) and is_all:

@@ -35,7 +35,7 @@ def handle(view: ControllerView, context: RequestContext, request: IncrementalAl
 def _alter(
     view: ControllerView, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> Slices[ControllerResult[WireMessage]]:
-    accepted, refused = sort_changes(view, context, request.resources)
+    accepted, refused = yield from sort_changes(view, context, request.resources)
     changes = {
         resource: {config.name: (config.config_operation, config.value) for config in given.configs}
         for resource, given in accepted.items()

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import ListPartitionReassignmentsRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
     view: ControllerView, context: RequestContext, request: ListPartitionReassignmentsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+) -> WireMessage | InSlices:
     """List the reassignments."""
     refused = refusal(view, context, request, AclOperation.DESCRIBE)
-    return refused or view.controller.replication.list_partition_reassignments(request.topics)
+    list_them = view.controller.replication.list_partition_reassignments
+    return refused or InSlices(lambda: list_them(request.topics))
 
 
 ROUTE: Final[Route[ControllerView, ListPartitionReassignmentsRequest]] = Route(

@@ -16,13 +16,14 @@ from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operati
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from falkirk.protocol.messages.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderTopicResult
 from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderPartition
+    from falkirk.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderPartition, OffsetForLeaderTopic
 
 
 def handle(
@@ -30,19 +31,20 @@ def handle(
 ) -> OffsetForLeaderEpochResponse:
     """Look up the epochs."""
     may_replicate = is_cluster_operation_allowed(view, context, AclOperation.CLUSTER_ACTION)
-    topics = []
-    for topic in request.topics:
+
+    def found(topic: OffsetForLeaderTopic) -> OffsetForLeaderTopicResult:
         may_ask = may_replicate or view.authorizer.is_allowed(
             context, AclOperation.DESCRIBE, ResourceType.TOPIC, topic.topic
         )
-        found = [
-            _end_offset(view, topic.topic, requested)
-            if may_ask
-            else EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, requested.partition)
-            for requested in topic.partitions
-        ]
-        topics.append(OffsetForLeaderTopicResult(topic.topic, found))
-    return OffsetForLeaderEpochResponse(topics=topics)
+
+        def end_offset(requested: OffsetForLeaderPartition) -> EpochEndOffset:
+            if not may_ask:
+                return EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, requested.partition)
+            return _end_offset(view, topic.topic, requested)
+
+        return OffsetForLeaderTopicResult(topic.topic, mapped_array(end_offset, topic.partitions))
+
+    return OffsetForLeaderEpochResponse(topics=mapped_array(found, request.topics))
 
 
 def _end_offset(view: BrokerView, topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.handler_result import AnswerLater, NotController
-from falkirk.node.handlers.parts.route import Route
+from falkirk.node.handlers.parts.route import FEW_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import UpdateFeaturesRequest
 
@@ -34,4 +34,6 @@ def handle(view: ControllerView, context: RequestContext, request: UpdateFeature
     return AnswerLater(lambda answer: start(lambda result: answer(result or NotController())))
 
 
-ROUTE: Final[Route[ControllerView, UpdateFeaturesRequest]] = Route(ControllerView, UpdateFeaturesRequest, handle)
+ROUTE: Final[Route[ControllerView, UpdateFeaturesRequest]] = Route(
+    ControllerView, UpdateFeaturesRequest, handle, elements_max=FEW_ELEMENTS_MAX
+)

@@ -15,7 +15,7 @@ from falkirk.protocol.codec.reference import decode_reference, encode_reference
 from falkirk.protocol.errors import RemoteProtocolError, TooManyElementsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from falkirk.protocol.schema import WireMessage
 
@@ -25,6 +25,7 @@ _REFERENCE_BYTES_MAX: Final = 256 * 1024
 _Key = tuple[type["WireMessage"], int, int | None]
 _DECODERS: dict[_Key, Callable[[bytes, int, int], tuple[Any, int]]] = {}  # Any: the key's class
 _ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
+_SLICED_ENCODERS: dict[_Key, Callable[[Any], Generator[None, None, list[bytes]]]] = {}  # Any: same
 
 
 def decode(cls: type[M], version: int, data: bytes, *, layout: int | None = None) -> M:
@@ -96,6 +97,20 @@ def encode_pieces(message: WireMessage, version: int) -> list[bytes]:
         return encoder_compiler.join_small(encoder(message))
     except encoder_compiler.FAST_PATH_ERRORS:
         return [encode_reference(message_layout(cls, version, None), message)]
+
+
+def encode_in_slices(message: WireMessage, version: int) -> Generator[None, None, list[bytes]]:
+    """Write a message as `encode_pieces` does, and yield after some hundred elements of its arrays."""
+    key = type(message), version, None
+    encoder = _SLICED_ENCODERS.get(key)
+    if encoder is None:
+        title = f"{type(message).__name__} v{version} in slices"
+        made = encoder_compiler.compile_sliced_encoder(message_layout(*key), title)
+        encoder = _SLICED_ENCODERS.setdefault(key, made)
+    try:
+        return encoder_compiler.join_small((yield from encoder(message)))
+    except encoder_compiler.FAST_PATH_ERRORS:
+        return [encode_reference(message_layout(*key), message)]
 
 
 def _compile_decoder(

@@ -16,7 +16,7 @@ from falkirk.protocol.errors import LocalProtocolError
 from falkirk.protocol.varint import encode_unsigned_varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from falkirk.protocol.codec.layout import AbsentField, StructLayout, WireField
     from falkirk.protocol.schema import UnknownTaggedFields
@@ -52,9 +52,23 @@ def compile_encoder(layout: StructLayout, title: str) -> Callable[[Any], list[by
     Fields of bytes are pieces of their own, as they are in the message: one that is no buffer shows when they are
     joined.
     """
-    compiler = _EncoderCompiler()
+    return _compile(layout, title, in_slices=False)
+
+
+def compile_sliced_encoder(
+    layout: StructLayout, title: str
+) -> Callable[[Any], Generator[None, None, list[bytes]]]:  # Any: the layout's class
+    """Return a generator function of the same, which yields after each `_PIECES_MAX` pieces of an array."""
+    return _compile(layout, title, in_slices=True)
+
+
+def _compile(layout: StructLayout, title: str, *, in_slices: bool) -> Callable[[Any], Any]:
+    compiler = _EncoderCompiler(in_slices=in_slices)
     compiler.struct(layout, "m")
     compiler.flush()
+    if in_slices:
+        # A message without arrays is a generator, too.
+        compiler.source.line("if False: yield")
     compiler.source.line("return joined + out if joined else out")
     return compiler.source.compile("def encode(m):\n    out = []; joined = []", title, _NAMESPACE)
 
@@ -106,8 +120,9 @@ _NAMESPACE: Final[dict[str, Any]] = {  # Any: globals of compiled code
 
 
 class _EncoderCompiler:
-    def __init__(self) -> None:
+    def __init__(self, *, in_slices: bool) -> None:
         self.source = Source()
+        self._after_piece = "; yield" if in_slices else ""
         self._out = "out"
         self._run: list[tuple[str, str]] = []
         self._pieces: list[str] = []
@@ -255,7 +270,7 @@ class _EncoderCompiler:
                 self.struct(field.struct, item)
             self.flush()
             if self._out == "out":
-                source.line(f"if len(out) > {_PIECES_MAX}: joined += join_small(out); out.clear()")
+                source.line(f"if len(out) > {_PIECES_MAX}: joined += join_small(out); out.clear(){self._after_piece}")
 
     def _plain_struct(self, layout: StructLayout, item: str) -> None:
         """Pack an element at once, if its arrays are short and it has no unknown tagged fields."""

@@ -47,7 +47,7 @@ def partition_of(controller):
 
 
 def listed(controller, topics=None):
-    response = controller.replication.list_partition_reassignments(topics).response
+    response = exhaust(controller.replication.list_partition_reassignments(topics)).response
     return {
         topic.name: {
             each.partition_index: (each.replicas, each.adding_replicas, each.removing_replicas)

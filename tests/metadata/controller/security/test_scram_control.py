@@ -9,6 +9,7 @@ from controllers import make_controller, run
 
 from falkirk.metadata.controller.security.scram_control import ScramUpsertion
 from falkirk.metadata.image.scram import ScramUser
+from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 
 SHA_256, SHA_512 = 1, 2
@@ -24,7 +25,7 @@ def upsertion(name="alice", mechanism=SHA_256, iterations=4096):
 
 def alter(controller, deletions=(), upsertions=()):
     """Change credentials; return the errors' names and the records."""
-    result = controller.scram.alter_credentials(deletions, upsertions)
+    result = exhaust(controller.scram.alter_credentials(deletions, upsertions))
     errors = {name: error.error_code.name for name, error in run(controller, result).items()}
     return errors, [record for record, _ in result.records]
 

@@ -116,7 +116,7 @@ class ConfigurationControl:
             errors[resource] = self._missing_resource_error(resource) if not error.is_failure else error
             if not errors[resource].is_failure:
                 records += changed
-        return self._result(records, errors)
+        return (yield from self._result(records, errors))
 
     def legacy_alter_configs(
         self, configs: Mapping[ConfigResource, Mapping[str, str | None]], *, is_forwarded: bool = False
@@ -134,9 +134,9 @@ class ConfigurationControl:
             errors[resource] = self._missing_resource_error(resource) if not error.is_failure else error
             if not errors[resource].is_failure:
                 records += changed
-        return self._result(records, errors)
+        return (yield from self._result(records, errors))
 
-    def clear_elr_records(self, records: Iterable[VersionedRecord]) -> list[VersionedRecord]:
+    def _clear_elr_records(self, records: Iterable[VersionedRecord]) -> Slices[list[VersionedRecord]]:
         """Return the records that clear ELRs after changes of min.insync.replicas, if ELR is on (KIP-966).
 
         A replica was eligible under the old minimum, so the ELR of that topic, or of all topics, is cleared. In a
@@ -151,7 +151,12 @@ class ConfigurationControl:
             if isinstance(record, ConfigRecord) and record.name == "min.insync.replicas"
         ]
         topics = image.topics if "" in names else filter(None, map(image.topics.topic, names))
-        return [*keep_leaders(image, topics), *(VersionedRecord(ClearElrRecord(name), 0) for name in names)]
+        cleared, budget = list[VersionedRecord](), SliceBudget()
+        for topic in topics:
+            cleared += keep_leaders(image, topic)
+            if budget.spend(topic.partition_count):
+                yield
+        return [*cleared, *(VersionedRecord(ClearElrRecord(name), 0) for name in names)]
 
     def elr_safety_records(self) -> list[VersionedRecord]:
         """Return the config records that must precede the record that turns ELR on (KIP-966).
@@ -173,8 +178,10 @@ class ConfigurationControl:
     def _current(self, resource: ConfigResource) -> Mapping[str, str]:
         return self._state.image.configs.of(*resource)
 
-    def _result(self, records: list[VersionedRecord], errors: dict[ConfigResource, ApiError]) -> AlterConfigsResult:
-        records += self.clear_elr_records(records)
+    def _result(
+        self, records: list[VersionedRecord], errors: dict[ConfigResource, ApiError]
+    ) -> Slices[AlterConfigsResult]:
+        records += yield from self._clear_elr_records(records)
         if len(records) > RECORDS_PER_REQUEST_MAX:
             error = ApiError(ErrorCode.POLICY_VIOLATION, "The request would change too many configs at once.")
             return ControllerResult((), dict.fromkeys(errors, error))

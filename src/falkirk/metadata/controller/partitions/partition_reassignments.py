@@ -25,7 +25,7 @@ from falkirk.protocol.messages.list_partition_reassignments_response import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
@@ -64,6 +64,8 @@ class PartitionReassignments:
         request = self._request
         responses, budget = [], SliceBudget()
         for topic in request.topics:
+            if budget.spend(DECISION_VISITS):
+                yield
             results = []
             for partition in topic.partitions:
                 results.append(self._result(topic.name, partition))
@@ -143,25 +145,34 @@ class PartitionReassignments:
 
 def list_reassignments(
     state: ControllerState, topics: Iterable[ListPartitionReassignmentsTopics] | None
-) -> ListPartitionReassignmentsResponse:
+) -> Slices[ListPartitionReassignmentsResponse]:
     """Return the reassignments in progress, of some partitions or of all (None)."""
-    named: list[tuple[str, tuple[int, ...]]]
+    budget = SliceBudget()
+    named: Iterable[tuple[str, Sequence[int]]]
     if topics is not None:
-        named = [(topic.name, tuple(topic.partition_indexes)) for topic in topics]
+        named = ((topic.name, topic.partition_indexes) for topic in topics)
     else:
         by_topic: dict[str, list[int]] = {}
         for key in state.partitions.reassigning():
             by_topic.setdefault(state.image.topics.names[key.topic_id], []).append(key.partition_id)
-        named = [(name, tuple(indexes)) for name, indexes in sorted(by_topic.items())]
+            if budget.spend(1):
+                yield
+        named = sorted(by_topic.items())
     response = ListPartitionReassignmentsResponse(error_message=None)
     for name, indexes in named:
-        ongoing = [
-            OngoingPartitionReassignment(
-                index, partition.replicas, partition.adding_replicas, partition.removing_replicas
-            )
-            for index in indexes
-            if (partition := state.image.topics.partition(name, index)) is not None and is_reassigning(partition)
-        ]
+        if budget.spend(DECISION_VISITS):
+            yield
+        ongoing = []
+        for index in indexes:
+            partition = state.image.topics.partition(name, index)
+            if partition is not None and is_reassigning(partition):
+                ongoing.append(
+                    OngoingPartitionReassignment(
+                        index, partition.replicas, partition.adding_replicas, partition.removing_replicas
+                    )
+                )
+            if budget.spend(1):
+                yield
         if ongoing:
             response.topics.append(OngoingTopicReassignment(name, ongoing))
     return response

@@ -122,9 +122,9 @@ class ReplicationControl:
 
     def list_partition_reassignments(
         self, topics: Iterable[ListPartitionReassignmentsTopics] | None
-    ) -> ControllerResult[ListPartitionReassignmentsResponse]:
+    ) -> Slices[ControllerResult[ListPartitionReassignmentsResponse]]:
         """Return the reassignments in progress, of some partitions or of all (None)."""
-        return ControllerResult((), list_reassignments(self._state, topics))
+        return ControllerResult((), (yield from list_reassignments(self._state, topics)))
 
     def assign_replicas_to_directories(
         self, request: AssignReplicasToDirsRequest

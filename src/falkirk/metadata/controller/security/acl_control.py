@@ -24,7 +24,7 @@ from falkirk.protocol.messages import RemoveAccessControlEntryRecord
 from falkirk.protocol.uuid import random_uuid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from falkirk.metadata.acls.acl_filter import AclFilter
     from falkirk.metadata.controller.state.controller_state import ControllerState
@@ -82,13 +82,15 @@ class AclControl:
             return ControllerResult((), [_TOO_MANY] * len(errors))
         return ControllerResult(tuple(records), errors)
 
-    def delete_acls(self, filters: Sequence[AclFilter]) -> Slices[ControllerResult[list[DeletedAcls]]]:
+    def delete_acls(self, filters: Iterable[AclFilter]) -> Slices[ControllerResult[list[DeletedAcls]]]:
         """Delete what filters match. An entry that several match is in the answer to each and deleted once."""
         records: dict[bytes, VersionedRecord] = {}
         results: list[DeletedAcls] = []
         budget = SliceBudget()
         acls = sorted(self._state.image.acls.acls.items(), key=lambda item: item[0])
         for acl_filter in filters:
+            if budget.spend(DECISION_VISITS):
+                yield
             if acl_filter.is_unknown:
                 reason = "The filter asks for something that this release does not know."
                 results.append(DeletedAcls(error=ApiError(ErrorCode.INVALID_REQUEST, reason)))

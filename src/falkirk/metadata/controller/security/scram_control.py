@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.scram import ScramCredential, ScramUser
+from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import RemoveUserScramCredentialRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
+    from falkirk.metadata.image.slices import Slices
 
 ITERATIONS_MAX: Final = 16_384
 """As in Kafka: a client has to do as many at each login."""
@@ -53,21 +55,26 @@ class ScramControl:
         self._state = state
 
     def alter_credentials(
-        self, deletions: Sequence[ScramUser], upsertions: Sequence[ScramUpsertion]
-    ) -> ControllerResult[dict[str, ApiError]]:
+        self, deletions: Iterable[ScramUser], upsertions: Iterable[ScramUpsertion]
+    ) -> Slices[ControllerResult[dict[str, ApiError]]]:
         """Delete and set credentials; give an answer for each user, deletions first.
 
         As in Kafka a user who stands twice in the request is refused, for whichever mechanisms.
         """
         changes: dict[str, VersionedRecord] = {}
         errors: dict[str, ApiError] = {}
+        budget = SliceBudget()
         for user in deletions:
+            if budget.spend(DECISION_VISITS):
+                yield
             if self._is_new(user.name, changes, errors):
                 errors[user.name] = error = self._deletion_error(user)
                 if not error.is_failure:
                     record = RemoveUserScramCredentialRecord(user.name, user.mechanism)
                     changes[user.name] = VersionedRecord(record, 0)
         for upsertion in upsertions:
+            if budget.spend(DECISION_VISITS):
+                yield
             user = upsertion.user
             if self._is_new(user.name, changes, errors):
                 errors[user.name] = error = self._upsertion_error(upsertion)

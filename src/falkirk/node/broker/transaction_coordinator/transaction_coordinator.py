@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.coordinator.transactions.context import TransactionContext
 from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
@@ -24,17 +23,16 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.runtime.outcome import Token
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
+    from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.node.broker.coordinator_runtime.hosted_shard import Done, HostedShard
+    from falkirk.node.broker.coordinator_runtime.hosted_shard import HostedShard
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.effects import Effect
     from falkirk.node.sliced_work import Slices
     from falkirk.node.step import Step
-    from falkirk.protocol.messages import ListTransactionsRequest
-    from falkirk.protocol.schema import WireStruct
     from falkirk.protocol.topic_partition import TopicPartition
 
     _Shard = HostedShard[TransactionCoordinatorShard]
@@ -92,30 +90,15 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionCoordinatorShard]):
         times = (super().next_wakeup_ms, self.sender.next_wakeup_ms)
         return min((time for time in times if time is not None), default=None)
 
-    def list_transactions(self, request: ListTransactionsRequest, done: Done) -> None:
-        """Pass `done` a ListTransactionsResponse of all shards.
-
-        COORDINATOR_LOAD_IN_PROGRESS while one loads; INVALID_REGULAR_EXPRESSION.
-        """
-
-        def answered(parts: Sequence[WireStruct] | ErrorCode) -> None:
-            if isinstance(parts, ErrorCode):
-                done(parts)
-                return
-            found = [part for part in parts if isinstance(part, ListTransactionsResponse)]
-            error = next((part.error_code for part in found if part.error_code), ErrorCode.NONE)
-            states = [state for part in found for state in part.transaction_states]
-            done(ListTransactionsResponse(error_code=error, transaction_states=states))
+    def list_transactions(self, done: Callable[[Sequence[TransactionMetadata] | ErrorCode], None]) -> None:
+        """Pass `done` the states of all ids of all shards; COORDINATOR_LOAD_IN_PROGRESS while one loads."""
+        found: list[TransactionMetadata] = []
 
         def operation(shard: TransactionCoordinatorShard, token: Token) -> Outcome:
-            part = ListTransactionsResponse()
-            try:
-                part.transaction_states = list(shard.list_transactions(request))
-            except TopicPatternError:
-                part.error_code = ErrorCode.INVALID_REGULAR_EXPRESSION
-            return Outcome(replies=[Reply(token, part)])
+            found.extend(shard.transactions())
+            return Outcome(replies=[Reply(token, ListTransactionsResponse())])
 
-        self.schedule_all(operation, answered)
+        self.schedule_all(operation, lambda parts: done(parts if isinstance(parts, ErrorCode) else found))
 
     # --- Shards
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, ResourceType
 from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
 from falkirk.metadata.image.configs import BROKER_LOGGER, GROUP, TOPIC, ConfigResource
+from falkirk.metadata.image.slices import SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.node.handlers.parts.cluster_authorization import CLUSTER_AUTHORIZATION_FAILED
 from falkirk.node.handlers.parts.group_requests import GROUP_AUTHORIZATION_FAILED
@@ -17,6 +18,7 @@ from falkirk.protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.view import NodeView
 
@@ -52,11 +54,14 @@ def authorization_error(
 
 def sort_changes(
     view: NodeView, context: RequestContext, resources: Iterable[R]
-) -> tuple[dict[ConfigResource, R], dict[ConfigResource, ApiError]]:
+) -> Slices[tuple[dict[ConfigResource, R], dict[ConfigResource, ApiError]]]:
     """Return the resources whose configs may be changed, and the others with their errors; each once, in order."""
     accepted: dict[ConfigResource, R] = {}
     refused: dict[ConfigResource, ApiError] = {}
+    budget = SliceBudget()
     for given in resources:
+        if budget.spend(1):
+            yield
         resource = ConfigResource(given.resource_type, given.resource_name)
         if resource in accepted:
             del accepted[resource]

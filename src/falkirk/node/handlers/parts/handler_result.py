@@ -45,7 +45,7 @@ class AnswerInSlices:
     One that is for all is kept if topics and brokers are still those of the first step.
     """
 
-    slices: Slices[EncodedResponse | EncodedPieces]
+    slices: Slices[EncodedResponse | EncodedPieces | WireMessage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ class NoAnswer:
 LateAnswer = Union[
     "WireMessage",
     EncodedResponse,
+    AnswerInSlices,
     InPieces,
     NoAnswer,
     "ControllerResult[WireMessage]",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # An element may cost some KiB while the request is answered; clients that batch send some thousands.
 ELEMENTS_MAX: Final = 20_000
+FEW_ELEMENTS_MAX: Final = 1_000
+"""For requests that name what a node has few of: features, the one partition of the metadata log."""
+
 PARTITION_ELEMENTS_MAX: Final = 250_000
 """For requests that list topics and partitions, of which a broker may have so many."""
 
