@@ -19,7 +19,6 @@ from falkirk.metadata.controller.state.settings import ControllerSettings
 from falkirk.metadata.image.configs import BROKER, ConfigResource
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.messages import (
     AlterPartitionRequest,
@@ -34,6 +33,7 @@ from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.schema import WireMessage
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 from support.line import print_line
 

@@ -16,7 +16,7 @@ from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.group_coordinator.group_measurements import GroupMeasurements
 from falkirk.node.broker.transaction_coordinator.transaction_measurements import TransactionMeasurements
 from falkirk.node.connections.api_uses import ApiUse
-from falkirk.node.connections.client_connections import ConnectionCounters
+from falkirk.node.connections.connection_counters import ConnectionCounters
 from falkirk.node.effects import Fact
 from falkirk.node.measurements import Measurements, PartitionCounts
 from falkirk.server.errors import ServerError

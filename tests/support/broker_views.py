@@ -10,7 +10,6 @@ from fake_replicas import FakeReplicas
 from metadata_images import image_of
 from node_views import broker_view_of, context_of, over_the_wire
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.fetch_sessions import FetchSessions
 from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
 from falkirk.node.handlers.parts.handler_result import (
@@ -25,6 +24,7 @@ from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.messages import RESPONSES, PartitionRecord, RegisterBrokerRecord, TopicRecord, message_class
 from falkirk.protocol.messages.register_broker_record import BrokerEndpoint
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from node_views import broker_view_of, context_of, over_the_wire
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.handlers.parts.handler_result import AnswerInSlices, EncodedResponse
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.messages import RESPONSES, message_class
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.coordinator.runtime.context import ShardContext
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol import codec, messages
 from falkirk.protocol.consumer_protocol import decode_embedded, encode_embedded
 from falkirk.protocol.coordinator_record import encode_key, encode_value
@@ -49,6 +48,7 @@ from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestP
 from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
 from falkirk.protocol.messages.sync_group_request import SyncGroupRequestAssignment
 from falkirk.protocol.schema import WireMessage
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from falkirk.coordinator.consumer.consumer_protocol import ConsumerProtocol

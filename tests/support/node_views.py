@@ -20,7 +20,6 @@ from falkirk.metadata.acls.acl_types import (
 from falkirk.metadata.acls.authorizer import ALLOW_ALL, Authorizer
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, DENY, Acl, AclsImage
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.request_context import RequestContext
 from falkirk.node.broker.broker_services import BrokerServices
 from falkirk.node.connections.client_quotas import ClientQuotas, QuotaWindows
@@ -29,6 +28,7 @@ from falkirk.node.handlers.parts.view import BrokerView, ControllerView, NodeVie
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
 from falkirk.protocol.schema import WireMessage
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,7 +16,6 @@ from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Outcome, Reply
 from falkirk.coordinator.runtime.settings import GroupSettings
 from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -36,6 +35,7 @@ from falkirk.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 GROUP = "g"

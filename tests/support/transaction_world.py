@@ -16,7 +16,6 @@ from falkirk.coordinator.transactions.listing import listed
 from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
 from falkirk.coordinator.transactions.transaction_loader import TransactionLoader
 from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -37,6 +36,7 @@ from falkirk.protocol.messages.describe_transactions_response import Transaction
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batch
 from falkirk.protocol.topic_partition import TopicPartition, by_topic
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 ID = "tx"

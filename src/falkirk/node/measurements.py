@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from falkirk.node.broker.broker_role import BrokerRole
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.connections.api_uses import ApiUse
-    from falkirk.node.connections.client_connections import ClientConnections, ConnectionCounters
+    from falkirk.node.connections.client_connections import ClientConnections
+    from falkirk.node.connections.connection_counters import ConnectionCounters
     from falkirk.node.step import CommittedMetadata
     from falkirk.raft.replica import RaftReplica
     from falkirk.versions.supported_range import SupportedRange

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.node.config.node_config import NodeConfig
     from falkirk.node.connections.client_connection import OpenRequest
-    from falkirk.node.connections.client_connections import ConnectionCounters
+    from falkirk.node.connections.connection_counters import ConnectionCounters
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
     from falkirk.node.measurements import Measurements

@@ -26,12 +26,12 @@ from falkirk.coordinator.records.loader_rules import CoordinatorKind
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.coordinator.runtime.load_failure import LoadFailure
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType, encode_control_record
 from falkirk.protocol.messages import EndTxnMarker, OffsetCommitKey, OffsetCommitValue
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 SIMPLE_AND_EMPTY = (GroupType.SIMPLE, 0)

@@ -8,13 +8,13 @@ from metadata_histories import HistoryMaker, values
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.levels.writer import WriterOptions, write_image
 from falkirk.metadata.records.errors import RecordError
 from falkirk.metadata.records.record_reader import read_record
 from falkirk.protocol.messages import ClearElrRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.slices import exhaust
 
 HERE = Provenance(end_offset=1, epoch=1, timestamp=1)
 A, B = b"a" * 16, b"b" * 16

@@ -7,7 +7,6 @@ from metadata_images import D1, broker, partition
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.partition_reader import PartitionReader
-from falkirk.metadata.image.slices import VISITS_PER_SLICE
 from falkirk.metadata.levels.lowering import PartitionLowering
 from falkirk.metadata.levels.writer import WriterOptions, write_values
 from falkirk.metadata.publishing.loader import MetadataLoader
@@ -20,6 +19,7 @@ from falkirk.protocol.messages import (
     TopicRecord,
 )
 from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.slices import VISITS_PER_SLICE
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 TOPICS, PARTITIONS = 20, 500

@@ -5,7 +5,6 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.fetch_sessions import (
     EVICTION_MS,
     FINAL_EPOCH,
@@ -18,6 +17,7 @@ from falkirk.node.broker.replication.fetch_params import FetchPartition
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.fetch_response import EpochEndOffset, PartitionData
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.slices import exhaust
 
 A = b"a" * 16
 

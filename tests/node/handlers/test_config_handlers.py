@@ -10,7 +10,6 @@ from falkirk.metadata.acls.authorizer import Authorizer
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.acls import ALLOW, Acl, AclsImage
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.error_codes import ErrorCode
@@ -24,6 +23,7 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages import alter_configs_request as legacy
 from falkirk.protocol.messages import incremental_alter_configs_request as incremental
 from falkirk.protocol.messages.describe_configs_request import DescribeConfigsResource
+from falkirk.slices import exhaust
 
 SET = 0
 

@@ -15,7 +15,6 @@ from topic_authorizers import topic_authorizer
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.image import slices
 from falkirk.metadata.image.broker_registration import Endpoint
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.handlers import metadata
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol import codec
@@ -30,6 +29,7 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.describe_topic_partitions_request import Cursor, TopicRequest
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 NONE = -(2**31)

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.patterns.topic_matcher import TopicMatcher
 from falkirk.coordinator.records.transaction_state import STATES_BY_NAME
-from falkirk.metadata.image.slices import SliceBudget
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages.describe_transactions_response import TopicData
 from falkirk.protocol.messages.describe_transactions_response import TransactionState as DescribedTransaction
 from falkirk.protocol.topic_partition import by_topic
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
     from falkirk.coordinator.transactions.transaction_store import TransactionStore
-    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.messages import ListTransactionsRequest
+    from falkirk.slices import Slices
 
 _ASCII: Final = frozenset(map(chr, range(128)))
 _OTHER: Final = "\uffff"

@@ -13,20 +13,20 @@ from falkirk.metadata.image.features import FeaturesDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.image.producer_ids import ProducerIdsDelta
 from falkirk.metadata.image.scram import ScramDelta
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.image.topics import TopicsDelta
 from falkirk.metadata.image.unknown_tags import UnknownTagsDelta, has_unknown_tags
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.protocol import messages
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.messages import ClearElrRecord
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 # Any: the deltas have `apply` and `between` in common, with images of their own.
 _DELTAS: Final[dict[str, Any]] = {

@@ -10,7 +10,6 @@ from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.metadata.image.partition import Partition
 from falkirk.metadata.image.partition_reader import PARTITION_FRAMES, TOPIC_ID_AT, PartitionReader
-from falkirk.metadata.image.slices import DECISION_VISITS, VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
 from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
@@ -23,13 +22,14 @@ from falkirk.protocol.messages import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from falkirk.slices import DECISION_VISITS, VISITS_PER_SLICE, SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 # Cutting a list of partitions into chunks takes that much less time than to visit each.
 BUILT_PER_VISIT: Final = 10

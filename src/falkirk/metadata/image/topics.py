@@ -8,15 +8,14 @@ import msgspec
 from immutables import Map
 
 from falkirk.metadata.image.partition import Partition
-from falkirk.metadata.image.slices import SliceBudget, exhaust
 from falkirk.metadata.image.topic import Topic
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_key
+from falkirk.slices import SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.messages import (
         ClearElrRecord,
         PartitionChangeRecord,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         RemoveTopicRecord,
         TopicRecord,
     )
+    from falkirk.slices import Slices
 
 
 CHANGED_PER_VISIT: Final = 4

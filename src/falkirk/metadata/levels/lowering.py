@@ -17,7 +17,6 @@ from falkirk.metadata.image.broker_registration import BrokerRegistration
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.partition import MIGRATING, Partition
-from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.levels.elr_conversion import without_elr
 from falkirk.metadata.levels.writer import LEVEL_MIN, LossReport, WriterOptions, assess_slices
 from falkirk.protocol.messages import (
@@ -28,6 +27,7 @@ from falkirk.protocol.messages import (
     UnregisterControllerRecord,
     ZkMigrationStateRecord,
 )
+from falkirk.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.versions.errors import UnknownMetadataVersionError
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.features import FeaturesImage
     from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 SLICED_RECORDS: Final = (FeatureLevelRecord, ClearElrRecord)
 """Records that can change every partition."""

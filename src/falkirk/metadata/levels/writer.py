@@ -19,7 +19,6 @@ import msgspec
 from falkirk.metadata.image.client_quotas import client_quota_record
 from falkirk.metadata.image.features import NO_ZK_MIGRATION
 from falkirk.metadata.image.partition_writer import PartitionWriter
-from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.image.topics import TopicsImage
 from falkirk.metadata.levels.elr_conversion import without_elr
 from falkirk.metadata.levels.feature_levels import FeatureTarget, levels_at
@@ -48,6 +47,7 @@ from falkirk.protocol.messages import (
     ZkMigrationStateRecord,
 )
 from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS, MetadataVersion
 
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
     from falkirk.versions.release import Release
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.levels.writer import LossReport
+    from falkirk.slices import Slices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

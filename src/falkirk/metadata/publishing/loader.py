@@ -14,7 +14,6 @@ import msgspec
 from falkirk.metadata.image.features import FeaturesDelta
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.levels.lowering import SLICED_RECORDS, replay_slices
 from falkirk.metadata.publishing.level_change import LevelChange
@@ -27,15 +26,16 @@ from falkirk.protocol.messages import (
     FeatureLevelRecord,
 )
 from falkirk.protocol.metadata_record import encode_frame
+from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.levels.writer import LossReport
     from falkirk.metadata.publishing.level_change import LevelObserver
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 _Marker: TypeAlias = BeginTransactionRecord | EndTransactionRecord | AbortTransactionRecord

@@ -8,7 +8,6 @@ import msgspec
 from immutables import Map
 
 from falkirk.metadata.image.metadata_image import MetadataImage
-from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.image.topic import CHUNK, Topic
 from falkirk.metadata.image.topics import TopicsImage
 from falkirk.metadata.image.unknown_tags import UnknownTagsImage
@@ -19,6 +18,7 @@ from falkirk.metadata.records.record_key import feature_key
 from falkirk.metadata.undo.undo_bundle import Bundle, BundleWriter, KeptTag, ObjectChange
 from falkirk.metadata.undo.undo_objects import object_changes
 from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 

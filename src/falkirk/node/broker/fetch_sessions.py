@@ -17,10 +17,10 @@ from falkirk.protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.node.broker.replication.fetch_params import FetchPartition
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.messages.fetch_response import PartitionData
+    from falkirk.slices import Slices
 
 NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0

@@ -7,13 +7,13 @@ requests beyond the limit wait as bytes, and a client that sends more than fits 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
 from falkirk.node.connections.api_uses import ApiUses
 from falkirk.node.connections.client_connection import ClientConnection, OpenRequest
 from falkirk.node.connections.client_usage import FRAME_WINDOW_BYTES, FRAME_WINDOW_MS, ClientUsage, UnfinishedFrames
+from falkirk.node.connections.connection_counters import ConnectionCounters
 from falkirk.node.connections.envelopes import envelope_response
 from falkirk.node.connections.holds import Holds
 from falkirk.node.connections.known_answers import KnownAnswers
@@ -50,21 +50,6 @@ OPEN_REQUESTS_MAX: Final = 100
 _ADDRESS_FRAMES_MAX: Final = 2
 # Requests held behind them. One frame more may come: its size is known only then.
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
-
-
-@dataclass(slots=True)
-class ConnectionCounters:
-    """Counts since the node started, for metrics."""
-
-    accepted: int = 0
-    requests: int = 0
-    # Closed because of what the client sent: bytes that do not parse, APIs that are not served, too much at once.
-    closed_for_garbage: int = 0
-    closed_for_unserved_apis: int = 0
-    closed_for_flooding: int = 0
-    closed_for_slowness: int = 0
-    closed_for_idleness: int = 0
-    closed_for_other_versions: int = 0
 
 
 class ClientConnections:

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.node.controller.purgatory import Purgatory
 from falkirk.protocol.messages import NoOpRecord
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.record_batch import HEADER_BYTES
+from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.controller.state.controller_state import Replayed
-    from falkirk.metadata.image.slices import Slices
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.replica import RaftReplica
+    from falkirk.slices import Slices
 
     Decide = Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]
 

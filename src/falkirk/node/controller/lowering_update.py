@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.features.lowering_work import LoweringWork
-from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.metadata.undo.live_bundle import LiveBundle
 from falkirk.node.controller.undo_bundles import VISITS_PER_TOPIC
 from falkirk.node.effects import Fact
 from falkirk.node.sliced_work import WorkCancelledError
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import VISITS_PER_SLICE, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.features.feature_update import Assess, FeatureUpdateDecision, ReportedLosses
     from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
     from falkirk.metadata.controller.state.controller_state import ControllerState
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.node.controller.undo_bundle_file import UndoBundleFile
     from falkirk.node.controller.undo_bundles import UndoBundles
     from falkirk.node.effects import Effect
+    from falkirk.slices import Slices
 
 _RAISING_RECORDS: Final = 2
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from falkirk.metadata.image.slices import SliceBudget
 from falkirk.metadata.undo.live_bundle import LiveBundle
 from falkirk.node.controller.undo_bundle_file import UndoBundleFile, remove_partial, undo_directory
 from falkirk.node.effects import Fact
 from falkirk.node.sliced_work import WorkCancelledError
+from falkirk.slices import SliceBudget
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.publishing.level_change import LevelChange
     from falkirk.node.effects import Effect
     from falkirk.node.step import Step
     from falkirk.raft.replica import RaftReplica
+    from falkirk.slices import Slices
     from falkirk.storage.disk import Disk
 
 VISITS_PER_TOPIC: Final = 20

@@ -22,12 +22,12 @@ from falkirk.protocol.messages.alter_client_quotas_response import EntityData, E
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.record_key import QuotaEntity
     from falkirk.metadata.requests.api_error import ApiError
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.alter_client_quotas_request import EntryData as AlteredEntry
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 def handle(view: ControllerView, context: RequestContext, request: AlterClientQuotasRequest) -> WireMessage | InSlices:

@@ -21,10 +21,10 @@ from falkirk.protocol.messages.alter_configs_response import AlterConfigsResourc
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.configs import ConfigResource
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.api_error import ApiError
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 def handle(view: ControllerView, context: RequestContext, request: AlterConfigsRequest) -> InSlices:

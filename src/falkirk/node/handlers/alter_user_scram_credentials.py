@@ -23,10 +23,10 @@ from falkirk.protocol.messages import AlterUserScramCredentialsRequest, AlterUse
 from falkirk.protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResult
 
 if TYPE_CHECKING:
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.api_error import ApiError
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 def handle(

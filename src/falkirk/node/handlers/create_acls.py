@@ -22,9 +22,9 @@ from falkirk.protocol.messages import CreateAclsRequest, CreateAclsResponse
 from falkirk.protocol.messages.create_acls_response import AclCreationResult
 
 if TYPE_CHECKING:
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 def handle(view: ControllerView, context: RequestContext, request: CreateAclsRequest) -> WireMessage | InSlices:

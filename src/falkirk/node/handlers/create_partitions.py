@@ -22,9 +22,9 @@ from falkirk.protocol.messages.create_partitions_response import CreatePartition
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.result import ControllerResult
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 # From this version on a quota refuses topics; before, the client is throttled afterwards.

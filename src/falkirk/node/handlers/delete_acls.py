@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_filter import AclFilter
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import SliceBudget
 from falkirk.node.handlers.parts.acl_authorization import refusal
 from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import DeleteAclsRequest, DeleteAclsResponse
 from falkirk.protocol.messages.delete_acls_response import DeleteAclsFilterResult, DeleteAclsMatchingAcl
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.security.acl_control import DeletedAcls
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 def handle(view: ControllerView, context: RequestContext, request: DeleteAclsRequest) -> WireMessage | InSlices:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.handler_result import InSlices
@@ -30,15 +29,16 @@ from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import DeleteTopicsRequest, DeleteTopicsResponse
 from falkirk.protocol.messages.delete_topics_response import DeletableTopicResult
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 # From this version on a quota refuses topics; before, the client is throttled afterwards.
 _REFUSED_SINCE: Final = 5

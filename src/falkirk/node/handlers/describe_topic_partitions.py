@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.handlers.parts.authorized_operations import authorized_topic_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
@@ -31,13 +30,14 @@ from falkirk.protocol.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 def handle(

@@ -44,7 +44,6 @@ from falkirk.storage.log.read import FetchIsolation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.fetch_sessions import FetchContext
     from falkirk.node.broker.replication.fetch_params import PartitionFetched
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.partition_leaders import LeaderNode
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 PARTITIONS_AT_ONCE: Final = 1_000
 """Beyond it a request takes many steps, with as many partitions in each."""

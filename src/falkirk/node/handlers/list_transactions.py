@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.slices import Slices
 
 
 def handle(view: BrokerView, context: RequestContext, request: ListTransactionsRequest) -> AnswerLater:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
-from falkirk.metadata.image.slices import SliceBudget
 from falkirk.node.handlers.parts.authorized_operations import authorized_cluster_operations, authorized_topic_operations
 from falkirk.node.handlers.parts.broker_endpoints import NO_NODE, BrokerEndpoints, broker_endpoints
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
@@ -39,15 +38,16 @@ from falkirk.protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 API_KEY: Final = 3
 _TOPIC_IDS_SINCE: Final = 12

@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.metadata.image.slices import SliceBudget
 from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.node.broker.replication.replica_manager import NO_GUARDS
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
@@ -48,12 +47,12 @@ from falkirk.protocol.messages.produce_response import (
 )
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.slices import SliceBudget
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
     from falkirk.node.handlers.parts.handler_result import Answer
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.produced_records import BatchHead, TransactionalProducer
     from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
     _TopicHeads = tuple[TopicProduceData, Sequence[tuple[PartitionProduceData, Sequence[BatchHead]]]]
 

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from falkirk.metadata.image.slices import VISITS_PER_REPORT, SliceBudget
 from falkirk.metadata.levels.feature_scrubbing import scrubbing_options
 from falkirk.metadata.levels.writer import Assessor
 from falkirk.node.effects import Fact
+from falkirk.slices import VISITS_PER_REPORT, SliceBudget
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.levels.writer import LossReport
     from falkirk.metadata.losses.loss import Loss
     from falkirk.metadata.publishing.level_change import LevelChange
     from falkirk.node.effects import Effect
+    from falkirk.slices import Slices
 
 # Losses that are logged; the undo bundle has all of them.
 LOGGED_LOSSES_MAX: Final = 1000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.metadata_image import Provenance
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.metadata.records.errors import RecordError
 from falkirk.node.errors import FatalError, UnfitError
 from falkirk.node.metadata_log.release_gate import UnsupportedLevelError
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import Provenance
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.image.snapshot_builder import read_image_slices
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
 from falkirk.simulation.checkers.checker import Checker
 from falkirk.simulation.views.level_watch import LevelWatch
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

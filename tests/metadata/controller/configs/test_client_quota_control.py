@@ -5,9 +5,9 @@ import math
 import pytest
 from controllers import make_controller, run
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import exhaust
 
 USER = (("user", "alice"),)
 CLIENT = (("client-id", "c"),)

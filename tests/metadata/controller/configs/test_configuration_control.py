@@ -12,7 +12,6 @@ from falkirk.metadata.controller.configs.config_resolution import (
 )
 from falkirk.metadata.controller.configs.configuration_control import APPEND, DELETE, SET, SUBTRACT
 from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
@@ -22,6 +21,7 @@ from falkirk.protocol.messages import (
     PartitionRecord,
     TopicRecord,
 )
+from falkirk.slices import exhaust
 from falkirk.versions.configs.resources import (
     TOPIC_SYNONYMS,
     group_definitions,

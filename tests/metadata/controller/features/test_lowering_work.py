@@ -15,11 +15,11 @@ from falkirk.metadata.controller.state.controller_state import ControllerState
 from falkirk.metadata.image import slices as slices_module
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.undo.live_bundle import LiveBundle
 from falkirk.metadata.undo.undo_bundle import parse_bundle
 from falkirk.protocol.messages import FeatureLevelRecord
+from falkirk.slices import exhaust
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION as ELR
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 

@@ -3,10 +3,10 @@
 import pytest
 from controllers import Broker, make_controller, run
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AlterPartitionRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.alter_partition_request import BrokerState, PartitionData, TopicData
+from falkirk.slices import exhaust
 
 A = b"a" * 16
 BROKERS = [

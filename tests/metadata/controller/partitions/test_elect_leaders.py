@@ -5,10 +5,10 @@ from controllers import Broker, brokers, make_controller, run
 
 from falkirk.metadata.controller.partitions import elect_leaders
 from falkirk.metadata.image import slices
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ElectLeadersRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.elect_leaders_request import TopicPartitions
+from falkirk.slices import exhaust
 
 A, B = b"a" * 16, b"b" * 16
 PREFERRED, UNCLEAN = 0, 1

@@ -3,10 +3,10 @@
 import pytest
 from controllers import Broker, brokers, make_controller, run
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import PartitionRecord, TopicRecord
 from falkirk.protocol.messages.create_partitions_request import CreatePartitionsAssignment, CreatePartitionsTopic
+from falkirk.slices import exhaust
 
 A = b"a" * 16
 BROKERS = [*brokers(1, 2, 3), Broker(broker_id=4, fenced=True)]

@@ -4,7 +4,6 @@ import pytest
 from controllers import Broker, brokers, make_controller, run
 
 from falkirk.metadata.controller.partitions import partition_reassignments
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -14,6 +13,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.alter_partition_reassignments_request import ReassignablePartition, ReassignableTopic
 from falkirk.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsTopics
+from falkirk.slices import exhaust
 
 A, B = b"a" * 16, b"b" * 16
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from falkirk.metadata.controller.partitions.replica_placement import ReplicaPlacer, UsableBroker
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import exhaust
 
 
 def place(partitions, replication_factor, brokers, seed=0):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.protocol.messages import (
     AlterPartitionReassignmentsRequest,
@@ -25,6 +24,7 @@ from falkirk.protocol.messages.alter_partition_request import BrokerState, Parti
 from falkirk.protocol.messages.create_partitions_request import CreatePartitionsTopic
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.elect_leaders_request import TopicPartitions
+from falkirk.slices import exhaust
 
 BROKERS = range(1, 7)
 LEVELS = [

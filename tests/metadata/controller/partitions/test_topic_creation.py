@@ -4,7 +4,6 @@ import pytest
 from controllers import Broker, brokers, directory, make_controller, run
 
 from falkirk.metadata.image.partition import MIGRATING, UNASSIGNED
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConfigRecord, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.create_topics_request import (
@@ -12,6 +11,7 @@ from falkirk.protocol.messages.create_topics_request import (
     CreatableTopic,
     CreatableTopicConfig,
 )
+from falkirk.slices import exhaust
 
 THREE = brokers(1, 2, 3, racks=("a", "b", "c"))
 

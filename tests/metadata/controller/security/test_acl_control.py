@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from falkirk.metadata.acls.acl_filter import AclFilter
 from falkirk.metadata.acls.acl_types import AclOperation, AclPermissionType, PatternType, ResourceType
 from falkirk.metadata.image.acls import Acl
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from falkirk.slices import exhaust
 
 
 def acl(**fields):

@@ -9,8 +9,8 @@ from controllers import make_controller, run
 
 from falkirk.metadata.controller.security.scram_control import ScramUpsertion
 from falkirk.metadata.image.scram import ScramUser
-from falkirk.metadata.image.slices import exhaust
 from falkirk.protocol.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from falkirk.slices import exhaust
 
 SHA_256, SHA_512 = 1, 2
 

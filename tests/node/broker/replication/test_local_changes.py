@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from falkirk.metadata.image.partition import UNASSIGNED
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
 from falkirk.node.broker.replication.local_changes import LocalChange, PendingChanges, has_moved, local_changes
 from falkirk.protocol.messages import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
 from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.slices import exhaust
 
 TOPIC_ID = b"t" * 16
 OTHER_ID = b"o" * 16

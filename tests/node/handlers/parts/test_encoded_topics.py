@@ -9,7 +9,6 @@ from message_strategies import message_strategy
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import Provenance
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.handlers.parts import encoded_topics
 from falkirk.node.handlers.parts.broker_endpoints import broker_endpoints
 from falkirk.node.handlers.parts.encoded_topics import encode_response, encode_topic
@@ -23,6 +22,7 @@ from falkirk.protocol.messages import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from falkirk.slices import exhaust
 
 VERSIONS = range(14)
 

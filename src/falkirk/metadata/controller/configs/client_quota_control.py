@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.configs.configuration_control import RECORDS_PER_REQUEST_MAX
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ClientQuotaRecord
 from falkirk.protocol.messages.client_quota_record import EntityData
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.record_key import QuotaEntity
+    from falkirk.slices import Slices
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"

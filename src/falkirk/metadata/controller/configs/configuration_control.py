@@ -11,12 +11,12 @@ from falkirk.metadata.controller.configs.config_resolution import CLUSTER_DEFAUL
 from falkirk.metadata.controller.configs.config_validation import configs_error
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.configs import BROKER, TOPIC, ConfigResource
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.levels.feature_scrubbing import keep_leaders
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ClearElrRecord, ConfigRecord
+from falkirk.slices import DECISION_VISITS, SliceBudget
 from falkirk.versions.configs.definition import ConfigType
 from falkirk.versions.configs.resources import topic_definitions
 from falkirk.versions.configs.server import dynamic_lists
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.settings import ControllerSettings
-    from falkirk.metadata.image.slices import Slices
+    from falkirk.slices import Slices
     from falkirk.versions.configs.definition import Definition
 
 # Operations of an incremental change, by the numbers of IncrementalAlterConfigs.

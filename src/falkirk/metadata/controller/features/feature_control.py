@@ -13,7 +13,6 @@ from falkirk.metadata.controller.features.feature_lowering import lower_features
 from falkirk.metadata.controller.features.feature_update import FeatureUpdateDecision, refused_update
 from falkirk.metadata.controller.features.lowering_work import LoweringWork
 from falkirk.metadata.controller.state.operation_limit import BATCH_TOO_LARGE, is_too_large
-from falkirk.metadata.image.slices import exhaust
 from falkirk.metadata.levels.feature_rules import Fault, direction_fault, malformed, read_updates
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import ApiError
@@ -21,6 +20,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import allows_forced_snapshot
 from falkirk.protocol.java_hash_map import map_order
 from falkirk.protocol.messages import BeginTransactionRecord, EndTransactionRecord, FeatureLevelRecord
+from falkirk.slices import exhaust
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
 from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from falkirk.ledger.reported_loss import ReportedLoss
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import VISITS_PER_REPORT, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.feature_update_tags import FeatureUpdateDetails, encode_details
 from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import UpdateFeaturesResponse
 from falkirk.protocol.messages.update_features_response import UpdatableFeatureResult
+from falkirk.slices import VISITS_PER_REPORT, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
     from falkirk.metadata.controller.features.lowering_work import AssessedLowering, LoweringPlan
     from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.levels.feature_rules import FeatureUpdate
     from falkirk.metadata.losses.loss import Loss
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import UpdateFeaturesRequest
+    from falkirk.slices import Slices
 
     Assess = Callable[[LoweringPlan], AssessedLowering | None]
 

@@ -15,7 +15,6 @@ from falkirk.metadata.controller.state.broker_partitions import PartitionChanges
 from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
 from falkirk.metadata.image.metadata_delta import MetadataDelta
-from falkirk.metadata.image.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 from falkirk.metadata.image.topics import TopicsImage
 from falkirk.metadata.levels.feature_scrubbing import scrubbing_options, scrubbing_records
 from falkirk.metadata.levels.lowering import PartitionLowering, lowering_options
@@ -23,16 +22,17 @@ from falkirk.metadata.levels.writer import Assessor, LossReport
 from falkirk.metadata.losses.loss_finder import row_context
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.protocol.messages import ClearElrRecord, FeatureLevelRecord, PartitionChangeRecord
+from falkirk.slices import VISITS_PER_SLICE, SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.losses.condition import RowContext
     from falkirk.metadata.losses.loss import Loss
+    from falkirk.slices import Slices
     from falkirk.versions.metadata_version import MetadataVersion
 
 

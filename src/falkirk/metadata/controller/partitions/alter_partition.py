@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.partition import NO_LEADER_CHANGE, RECOVERED, RECOVERING
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AlterPartitionResponse, PartitionChangeRecord
 from falkirk.protocol.messages.alter_partition_response import PartitionData, TopicData
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import AlterPartitionRequest
     from falkirk.protocol.messages.alter_partition_request import PartitionData as RequestedPartition
     from falkirk.protocol.messages.alter_partition_request import TopicData as RequestedTopic
+    from falkirk.slices import Slices
 
 
 class IsrChange:

@@ -9,20 +9,20 @@ from falkirk.metadata.controller.partitions.replication_decision import Replicat
 from falkirk.metadata.controller.state.operation_limit import BATCH_TOO_LARGE, is_too_large
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.partition import NO_LEADER
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import ElectLeadersResponse
 from falkirk.protocol.messages.elect_leaders_response import PartitionResult, ReplicaElectionResult
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import ElectLeadersRequest
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 # Numbers of election types on the wire.
 _ELECTIONS: Final = {0: Election.PREFERRED, 1: Election.UNCLEAN}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.partition import Partition
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
     from falkirk.metadata.image.cluster import ClusterImage
-    from falkirk.metadata.image.slices import Slices
+    from falkirk.slices import Slices
 
 
 def reason_unassignable(

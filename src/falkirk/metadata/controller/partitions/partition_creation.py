@@ -18,11 +18,11 @@ from falkirk.metadata.controller.state.operation_limit import (
     is_too_large,
 )
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreatePartitionsResponse
 from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages.create_partitions_request import CreatePartitionsAssignment, CreatePartitionsTopic
+    from falkirk.slices import Slices
 
 
 class PartitionCreation:

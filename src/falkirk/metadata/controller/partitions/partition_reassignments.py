@@ -10,7 +10,6 @@ from falkirk.metadata.controller.partitions.partition_reassignment import Cancel
 from falkirk.metadata.controller.partitions.replication_decision import ReplicationDecision
 from falkirk.metadata.controller.state.operation_limit import BATCH_TOO_LARGE, is_too_large
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -23,6 +22,7 @@ from falkirk.protocol.messages.list_partition_reassignments_response import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import AlterPartitionReassignmentsRequest
     from falkirk.protocol.messages.alter_partition_reassignments_request import ReassignablePartition
     from falkirk.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsTopics
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 class PartitionReassignments:

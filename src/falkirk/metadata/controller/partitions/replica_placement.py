@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.chance import Chance
+    from falkirk.slices import Slices
 
 
 @dataclass(frozen=True, slots=True)

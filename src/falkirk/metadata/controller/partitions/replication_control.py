@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.settings import ControllerSettings
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.metadata.requests.api_error import ApiError
     from falkirk.protocol.chance import Chance
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.create_topics_request import CreatableTopic
     from falkirk.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsTopics
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 class ReplicationControl:

@@ -19,13 +19,13 @@ from falkirk.metadata.controller.state.operation_limit import (
 )
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.controller.state.topic_names import reason_invalid_name
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsResponse, TopicRecord
 from falkirk.protocol.messages.create_topics_response import CreatableTopicConfigs, CreatableTopicResult
 from falkirk.protocol.uuid import random_uuid
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.partition import Partition
-    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic
+    from falkirk.slices import Slices
 
 # What a topic itself counts as: its answer has all its configs.
 TOPIC_VISITS: Final = 20

@@ -16,12 +16,12 @@ from falkirk.metadata.acls.acl_types import (
 )
 from falkirk.metadata.controller.configs.configuration_control import RECORDS_PER_REQUEST_MAX
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import RemoveAccessControlEntryRecord
 from falkirk.protocol.uuid import random_uuid
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.controller_state import ControllerState
     from falkirk.metadata.controller.state.settings import ControllerSettings
     from falkirk.metadata.image.acls import Acl
-    from falkirk.metadata.image.slices import Slices
     from falkirk.protocol.chance import Chance
+    from falkirk.slices import Slices
 
 
 _RESOURCE_TYPES: Final = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}

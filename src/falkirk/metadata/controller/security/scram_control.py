@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.scram import ScramCredential, ScramUser
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import RemoveUserScramCredentialRecord
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from falkirk.metadata.controller.state.controller_state import ControllerState
-    from falkirk.metadata.image.slices import Slices
+    from falkirk.slices import Slices
 
 ITERATIONS_MAX: Final = 16_384
 """As in Kafka: a client has to do as many at each login."""

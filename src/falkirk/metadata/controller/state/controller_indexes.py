@@ -10,16 +10,16 @@ from falkirk.metadata.controller.state.partition_set import PartitionKey
 from falkirk.metadata.controller.state.topic_names import CollidingNames
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
-from falkirk.metadata.image.slices import SliceBudget, exhaust
+from falkirk.slices import SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from falkirk.metadata.image.acls import Acl, AclsDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.metadata.image.topics import TopicsDelta
+    from falkirk.slices import Slices
 
 # Of a slice's visits: a partition is in the indexes of several brokers.
 _VISITS_PER_CHANGE: Final = 2

@@ -9,9 +9,9 @@ import msgspec
 
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
-from falkirk.metadata.image.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.metadata.levels.lowering import replay_slices
 from falkirk.protocol.messages import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
+from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 from falkirk.versions.metadata_version import LEVEL_WITHOUT_RECORD
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from falkirk.metadata.controller.state.existing_acls import ExistingAcls
     from falkirk.metadata.controller.state.prepared_lowering import PreparedLowering
     from falkirk.metadata.controller.state.topic_names import CollidingNames
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.records.batch import VersionedRecord
+    from falkirk.slices import Slices
     from falkirk.versions.metadata_version import MetadataVersion
 
 

@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.replication.fetch_params import PartitionFetched
 from falkirk.node.broker.replication.partition_reads import diverging_epoch, read_partition, readable_log, visible_end
 from falkirk.node.broker.replication.partition_requests import PartitionRequests
 from falkirk.node.broker.replication.replica_selector import NO_PREFERENCE, RACK_AWARE, preferred_read_replica
 from falkirk.node.broker.replication.waits import Wait, Waits
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import exhaust
 from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.fetch_params import FetchParams, FetchPartition
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
     from falkirk.node.broker.replication.hosted_partitions import HostedPartitions
     from falkirk.node.broker.replication.replication_quotas import ReplicationQuota
     from falkirk.protocol.topic_partition import TopicIdPartition
+    from falkirk.slices import Slices
 
     Fetched = Sequence[tuple[TopicIdPartition, PartitionFetched]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.image.slices import exhaust
 from falkirk.node.broker.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.broker.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.broker.replication.appends import Appends
@@ -22,6 +21,7 @@ from falkirk.node.broker.replication.replication_quotas import ReplicationQuotas
 from falkirk.node.broker.replication.waits import Waits
 from falkirk.node.errors import FatalError
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from falkirk.metadata.acls.acl_types import CLUSTER_NAME, AclOperation, ResourceType
 from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
 from falkirk.metadata.image.configs import BROKER_LOGGER, GROUP, TOPIC, ConfigResource
-from falkirk.metadata.image.slices import SliceBudget
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.node.handlers.parts.cluster_authorization import CLUSTER_AUTHORIZATION_FAILED
 from falkirk.node.handlers.parts.group_requests import GROUP_AUTHORIZATION_FAILED
 from falkirk.node.handlers.parts.topic_authorization import TOPIC_AUTHORIZATION_FAILED
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.view import NodeView
+    from falkirk.slices import Slices
 
 # Configs of other resources need the operation on the cluster.
 _PROTECTED_BY: Final[Mapping[int, tuple[ResourceType, ApiError]]] = {

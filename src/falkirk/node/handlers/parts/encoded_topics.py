@@ -17,9 +17,9 @@ from falkirk.protocol.varint import encode_unsigned_varint
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.image.topic import Topic
     from falkirk.node.handlers.parts.broker_endpoints import BrokerEndpoints
+    from falkirk.slices import Slices
 
 PIECE_BYTES: Final = 4 * 1024 * 1024
 _FLEXIBLE_SINCE: Final = 9

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, Union
 
 import msgspec
 
-from falkirk.metadata.image.slices import exhaust
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.result import ControllerResult
-    from falkirk.metadata.image.slices import Slices
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.connection import RequestReceived
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 
 @dataclass(frozen=True, slots=True)
