@@ -161,3 +161,16 @@ def test_at_the_target_they_stay_open_until_the_next_producer_ends_them(
         assert "Ongoing" not in listed().values()
         assert shop.read(3) == ["paid", "paying again", "settling again"]
         shop.close()
+
+
+@pytest.mark.spark
+@pytest.mark.full
+def test_the_report_of_the_fleet_names_what_is_open(source: KafkaCluster, tmp_path: Path) -> None:
+    warehouse = ("--warehouse", tmp_path / "warehouse")
+    assert falkirk("fleet", "ingest", *log_dirs(source), *warehouse).status == 0
+    report = falkirk("fleet", "report", "--to", "3.9", "--out", tmp_path / "report", *warehouse, "--json")
+    assert report.status in (0, 3), report.stderr
+    document = json.loads((tmp_path / "report" / "report.json").read_text())
+    used = {row["used_by"]: row["needed_level"] for row in document["feature_use"]}
+    for name in OPEN:
+        assert any(name in used_by for used_by in used), used
