@@ -10,8 +10,8 @@ import pytest
 from large_clusters import with_large_metadata
 from simulated_seeds import assert_passed, passed, reach
 
+from falkirk import slices
 from falkirk.metadata.controller.partitions import broker_sweeps, leader_balance
-from falkirk.metadata.image import slices
 from falkirk.node.metadata_log import metadata_applier
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan

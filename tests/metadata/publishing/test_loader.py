@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from metadata_files import batch_of
 
-from falkirk.metadata.image import slices
+from falkirk import slices
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lowered_cluster import a_cluster
 
-from falkirk.metadata.image import slices
+from falkirk import slices
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic

@@ -3,8 +3,8 @@
 import pytest
 from lowered_cluster import a_cluster
 
+from falkirk import slices
 from falkirk.metadata.controller.features import lowering_work
-from falkirk.metadata.image import slices
 from falkirk.metadata.undo.undo_bundle import parse_bundle
 from falkirk.node.controller import lowering_update
 from falkirk.protocol.error_codes import ErrorCode

@@ -7,8 +7,8 @@ from broker_requests import registration_request
 from metadata_images import image_of, orders, partition
 from node_network import NodeNetwork
 
+from falkirk import slices
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
-from falkirk.metadata.image import slices
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY
 from falkirk.node.controller.standby_indexes import NAME, StandbyIndexes

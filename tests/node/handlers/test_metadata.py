@@ -12,8 +12,8 @@ from image_answers import ask_about, view_of_image
 from node_views import context_of
 from topic_authorizers import topic_authorizer
 
+from falkirk import slices
 from falkirk.metadata.acls.acl_types import AclOperation
-from falkirk.metadata.image import slices
 from falkirk.metadata.image.broker_registration import Endpoint
 from falkirk.node.handlers import metadata
 from falkirk.node.handlers.routes import ROUTES

@@ -7,7 +7,7 @@ from itertools import pairwise
 from broker_requests import registration_request
 from node_network import NodeNetwork
 
-from falkirk.metadata.image import slices
+from falkirk import slices
 from falkirk.node.metadata_log import metadata_applier
 from falkirk.protocol.messages import BrokerHeartbeatRequest, CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic

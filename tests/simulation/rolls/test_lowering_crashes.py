@@ -5,7 +5,7 @@ import sys
 import pytest
 from rolling_clusters import level, lines, played, roll, scenario
 
-from falkirk.metadata.image import slices
+from falkirk import slices
 from falkirk.simulation.machine.disk import CrashOutcome
 from falkirk.simulation.plans.fault_plan import FaultPlan
 from falkirk.simulation.plans.roll_plan import Pause, RollPlan, SetLevel

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from live_bundles import live_bundle_bytes
 from metadata_histories import HistoryMaker
 
+from falkirk import slices as slices_module
 from falkirk.metadata.controller.features import lowering_work
 from falkirk.metadata.controller.features.lowering_work import LoweringPlan, LoweringWork
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.controller_state import ControllerState
-from falkirk.metadata.image import slices as slices_module
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
 from falkirk.metadata.records.batch import VersionedRecord

@@ -3,8 +3,8 @@
 import pytest
 from controllers import Broker, brokers, make_controller, run
 
+from falkirk import slices
 from falkirk.metadata.controller.partitions import elect_leaders
-from falkirk.metadata.image import slices
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ElectLeadersRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.elect_leaders_request import TopicPartitions

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from metadata_histories import HistoryMaker
 from metadata_images import acl, image_of, orders, partition
 
+from falkirk import slices
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.partition_set import PartitionKey
-from falkirk.metadata.image import slices
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage
 from falkirk.metadata.levels.lowering import replay
