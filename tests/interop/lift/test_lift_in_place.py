@@ -135,6 +135,41 @@ def test_a_command_that_is_killed_in_any_step_is_ended_by_the_next(
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("place", ["in-place", "in-place-of-one"])
+@pytest.mark.parametrize(
+    "reached", [("lower", "begun"), (None, "level-lowered"), ("restore", "begun")], ids=["lower", "lowered", "restore"]
+)
+def test_falkirks_controller_is_killed_and_the_lift_goes_on(
+    clusters: Clusters, tmp_path: Path, place: str, reached: tuple[str | None, str]
+) -> None:
+    """`in-place`: it is the only controller; `in-place-of-one`: one of three nodes, which leads."""
+    roles = ONE if place == "in-place" else COMBINED
+    with under_load(clusters, tmp_path, roles, dynamic=False, hooks=IN_PLACE, place=place, limits=LIMITS) as lifted:
+
+        def kill() -> bool:
+            ours = [node for node in lifted.cluster.nodes.values() if isinstance(node, FalkirkNode)]
+            for node in ours:
+                node.kill()
+            return bool(ours)
+
+        def is_reached(entry: dict[str, object]) -> bool:
+            step = "restore" if str(entry["step"]).startswith("restore-") else entry["step"]
+            return (step, entry["event"]) == reached
+
+        lifted.kill_run(is_reached, kill)
+        if not lifted.status()["over"]:
+            ended = lifted.lift("run")
+            assert ended.status == 0, ended
+        is_lifted = lifted.status()["entries"][-1]["event"] == "finished"
+        assert lifted.status()["level"] == ("3.9-IV0" if is_lifted else "4.3-IV0")
+        assert not [node for node in lifted.cluster.nodes.values() if isinstance(node, FalkirkNode)]
+        lifted.check_voters()
+    # What hooks have started ended with them.
+    lifted.cluster.kill()
+    lifted.check_no_trace()
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("number", range(4))
 def test_a_lift_in_place_is_given_up_in_each_step_before_the_level_is_low(
     clusters: Clusters, tmp_path: Path, number: int

@@ -7,9 +7,12 @@ from kafka_cluster import Clusters
 from kafka_node import BROKER, CONTROLLER, KafkaNode
 from lifted_cluster import Lifted, under_load
 from node_hooks import IN_PLACE
+from waiting import await_at_once
 
 pytestmark = [pytest.mark.interop, pytest.mark.full]
 SEPARATE = {1: (CONTROLLER,), 2: (CONTROLLER,), 3: (CONTROLLER,), 11: (BROKER,), 12: (BROKER,)}
+# What a node logs as it begins to fetch a snapshot.
+FETCHING = "Fetching snapshot "
 
 
 @pytest.mark.parametrize(("step", "victim"), [("join", 2), ("lead", 2), ("lower", 12)])
@@ -75,3 +78,28 @@ def controller_of_kafka(lifted: Lifted) -> KafkaNode:
     """The last controller that runs as Kafka."""
     nodes = [node for node in lifted.cluster.nodes.values() if CONTROLLER in node.layout.roles]
     return [node for node in nodes if type(node) is KafkaNode and node.pid is not None][-1]
+
+
+def test_a_broker_that_is_killed_in_the_middle_of_its_snapshot_fetches_it_again(
+    clusters: Clusters, tmp_path: Path
+) -> None:
+    with under_load(clusters, tmp_path, SEPARATE, limits={"step_s": 100, "metadata_outage_s": 60}) as lifted:
+        node = lifted.cluster.nodes[12]
+        fetched = node.log_text().count(FETCHING)
+
+        def restart() -> bool:
+            await_at_once(lambda: node.log_text().count(FETCHING) > fetched)
+            node.kill()
+            node.start()
+            return True
+
+        lifted.kill_run(lambda entry: (entry["step"], entry["event"]) == ("lower", "begun"), restart)
+        node.wait_started()
+        if not lifted.status()["over"]:
+            ended = lifted.lift("run")
+            assert ended.status == 0, ended
+        assert lifted.status()["entries"][-1]["event"] == "finished"
+        assert lifted.status()["level"] == "3.9-IV0"
+        lifted.check_voters()
+    lifted.cluster.stop()
+    lifted.check_no_trace()
