@@ -15,7 +15,7 @@ KAFKA = $(PYTEST) --numprocesses $(KAFKA_JOBS) --dist loadgroup --no-loadscope-r
 # Where it is set, every node and every command that a test starts would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test test-kafka test-all lint format bench docs lock generate clean
+.PHONY: setup demo check test test-kafka test-browser test-all lint format bench docs lock generate clean
 
 setup: $(STAMP)
 
@@ -31,20 +31,25 @@ demo: setup
 
 # Pure and quick: two minutes on two cores.
 check: setup
-	$(PURE) --hypothesis-profile check -m "not ($(JVM) or full or slow)"
+	$(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow)"
 
 # All that is pure, so Python is enough: five minutes on two cores.
 test: setup
-	$(PURE) -m "not ($(JVM) or full)"
+	$(PURE) -m "not ($(JVM) or browser or full)"
 
 # What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
 test-kafka: setup
 	$(KAFKA) -m "($(JVM)) and not full"
 
+# What opens pages in a browser: needs Debian's package `chromium`.
+test-browser: setup
+	$(PYTEST) -m "browser and not full"
+
 # Everything: the full matrices, and three times as many examples in property tests.
 test-all: setup
-	$(PURE) --hypothesis-profile full -m "not ($(JVM))"
+	$(PURE) --hypothesis-profile full -m "not ($(JVM) or browser)"
 	$(KAFKA) --hypothesis-profile full -m "$(JVM)"
+	$(PYTEST) --hypothesis-profile full -m browser
 
 lint: setup
 	$(BIN)/ruff check .

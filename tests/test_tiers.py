@@ -21,7 +21,7 @@ def test_who_calls_java_is_caught_even_through_another_program(tmp_path):
     assert traps.remove_calls() == []
 
 
-@pytest.mark.parametrize("name", ["check", "test", "test-kafka", "test-all"])
+@pytest.mark.parametrize("name", ["check", "test", "test-kafka", "test-browser", "test-all"])
 def test_every_tier_is_described(name):
     assert f"\n{name}: setup" in (ROOT / "Makefile").read_text()
     assert f"| `make {name}` |" in (ROOT / "CONTRIBUTING.md").read_text()

@@ -1,17 +1,19 @@
 """Which tier of the Makefile a test belongs to: marks follow from the fixtures it uses.
 
-check       pure, not slow
-test        pure: starts neither Java nor Maven
-test-kafka  starts real Kafka, Spark or ZooKeeper
-test-all    everything, the full matrices too
+check         pure, not slow
+test          pure: starts neither Java, Maven nor a browser
+test-kafka    starts real Kafka, Spark or ZooKeeper
+test-browser  opens pages in Chromium
+test-all      everything, the full matrices too
 """
 
 import pytest
 
 # Whatever starts a JVM bears one of these.
 JVM_MARKS = ("interop", "spark", "zookeeper")
-# Fixtures that start one.
+# Fixtures that start one, or a browser.
 MARK_OF_FIXTURE = {
+    "browser": "browser",
     "clusters": "interop",
     "kafka_turn": "interop",
     "module_clusters": "interop",
