@@ -14,7 +14,7 @@ from falkirk.client.blocking_admin import Admin
 from falkirk.coordinator.membership.feature_level import FeatureLevel, LevelUnsupportedError
 from falkirk.versions.supported_range import SupportedRange
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "group-features.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "group-features.md"
 _PATIENCE_S = 60
 _POLL_MS = 100
 _LONG_ENOUGH_POLLS = 4

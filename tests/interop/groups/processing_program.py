@@ -2,7 +2,7 @@
 
     processing_program.py SERVERS FOLDER NAME
 
-It follows transaction.version with the assignor of docs/guides/group-features.md. Below THREAD_LEVEL each partition is
+It follows transaction.version with the assignor of docs/how-to/group-features.md. Below THREAD_LEVEL each partition is
 a task with a producer of its own, whose transactional id is the task's: whoever gets the task fences the owner before.
 From THREAD_LEVEL on one producer of the whole thread sends the group's generation with the offsets (KIP-447), and that
 fences the owner before. An owner of the old kind says no generation, so whoever gets a task fences its producer, too.
