@@ -35,7 +35,7 @@ class FileKind(Enum):
 class DumpSource:
     """One file. `path` is as given, with slashes as Java's File has them."""
 
-    disk: Disk
+    disk: "Disk"
     path: str
     absolute: str
 

@@ -22,7 +22,7 @@ _INT16_MAX: Final = 0x7FFF
 class FramedType:
     """A type of record as one release knows it."""
 
-    cls: type[WireMessage]
+    cls: "type[WireMessage]"
     version_max: int
     layout: int | None
 

@@ -79,7 +79,7 @@ class _Plan:
     """How to write the records of one type and version."""
 
     head: str
-    text: Callable[[bytes, int], tuple[str, int]]
+    text: "Callable[[bytes, int], tuple[str, int]]"
 
 
 def _constant_name(name: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class DumpOptions:
     """How much of the files is shown."""
 
-    decoder: RecordDecoder
+    decoder: "RecordDecoder"
     is_deep: bool = False
     """Show records, not only batches."""
     shows_contents: bool = False

@@ -25,7 +25,7 @@ class RecordText:
 class DecodedRecord:
     """A record as JSON, or the `error` for which there is none."""
 
-    json: msgspec.Raw | None
+    json: "msgspec.Raw | None"
     error: str | None = None
 
 

@@ -19,11 +19,12 @@ from falkirk.protocol.uuid import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from falkirk.protocol.codec.layout import StructLayout, WireField
     from falkirk.protocol.schema import WireMessage
 
-    Run = Callable[[bytes, int], tuple[str, int]]
+    Run: TypeAlias = Callable[[bytes, int], tuple[str, int]]
 
 _SCALARS: Final = {"bool": "boolean", "uuid": "uuid", "float64": "double"}
 _SIZED: Final = {"string": "string", "bytes": "base64"}

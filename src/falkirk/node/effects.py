@@ -18,7 +18,7 @@ class Connect:
     """Open a connection; ConnectionOpened or ConnectionLost follows."""
 
     connection_id: int
-    endpoint: Endpoint
+    endpoint: "Endpoint"
     # Name of the listener whose security settings the other side has (controller.listener.names).
     listener: str
 
@@ -44,7 +44,7 @@ class Fact:
 
     level: str
     event: str
-    fields: Mapping[str, object] = field(default_factory=dict)
+    fields: "Mapping[str, object]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Reconfigured:
     listeners that came and went; connections of the latter end.
     """
 
-    properties: Mapping[str, str]
+    properties: "Mapping[str, str]"
     opened: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
 

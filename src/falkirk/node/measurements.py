@@ -61,11 +61,11 @@ class Measurements:
     log_end_offset: int
     last_applied_offset: int
     metadata_version: int
-    finalized_features: Mapping[str, int]
-    supported_features: Mapping[str, SupportedRange]
-    connections: Mapping[tuple[str, str, str], int]
-    connection_counters: ConnectionCounters
-    api_uses: Sequence[ApiUse]
+    finalized_features: "Mapping[str, int]"
+    supported_features: "Mapping[str, SupportedRange]"
+    connections: "Mapping[tuple[str, str, str], int]"
+    connection_counters: "ConnectionCounters"
+    api_uses: "Sequence[ApiUse]"
     brokers: tuple[int, int] | None
     broker_state: int | None
     partitions: PartitionCounts | None

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from typing import TypeAlias
 
-    Slices = Generator[None, None, None]
+    Slices: TypeAlias = Generator[None, None, None]
 
 
 class WorkCancelledError(BaseException):

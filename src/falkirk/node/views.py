@@ -30,7 +30,7 @@ UNKNOWN_EPOCH: Final = -1
 
 class _BuiltView(NamedTuple):
     view: NodeView
-    active: ActiveController | None
+    active: "ActiveController | None"
 
 
 class Views:

@@ -386,7 +386,7 @@ class _KnownHeader(msgspec.Struct, frozen=True):
 
     start: bytes
     rest: bytes
-    supported: Mapping[int, Container[int]]
+    supported: "Mapping[int, Container[int]]"
     api_key: int
     api_version: int
     client_id: str | None

@@ -75,7 +75,7 @@ class _Echo:
     answered: str
     keys: str = ""
     inner: _Echo | None = None
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # Any: of the field's own type
+    defaults: "Mapping[str, Any]" = field(default_factory=dict)  # Any: of the field's own type
     versions: tuple[int, int] = (0, 99)
 
     def answers(

@@ -17,7 +17,7 @@ _PARTS: Final = 3
 class KnownAnswer(msgspec.Struct, frozen=True):
     """What a request is answered with that has the same bytes as an earlier one, save the correlation id."""
 
-    request: WireMessage
+    request: "WireMessage"
     api_version: int
     before: bytes  # of the correlation id: the frame's length
     after: bytes
@@ -32,7 +32,7 @@ class KnownRequestsAnswered(msgspec.Struct, frozen=True):
 
     data: bytes
     count: int
-    request: WireMessage
+    request: "WireMessage"
     api_version: int
 
 

@@ -13,4 +13,4 @@ class VotersChange(NamedTuple):
 
     offset: int
     kraft_version: int | None
-    voters: VotersRecord | None
+    voters: "VotersRecord | None"

@@ -24,9 +24,9 @@ class RaftConfig:
     directory_id: bytes
     cluster_id: str
     is_controller: bool
-    static_voters: Mapping[int, Endpoint] | None = None
-    bootstrap_servers: tuple[Endpoint, ...] = ()
-    listeners: Mapping[str, Endpoint] = field(default_factory=dict)
+    static_voters: "Mapping[int, Endpoint] | None" = None
+    bootstrap_servers: "tuple[Endpoint, ...]" = ()
+    listeners: "Mapping[str, Endpoint]" = field(default_factory=dict)
     kraft_version_max: int = 1
     # Whether kraft.version rises while the quorum runs (from 4.1 on). At level 0 a voter then reports its directory id
     # and its endpoints to each leader, since nothing else has them.

@@ -30,16 +30,16 @@ PARTITION: Final = 0
 class RaftContext:
     """The replica's state and log, and the replies and facts that await the driver."""
 
-    config: RaftConfig
-    random: Chance
-    log: RaftLog
-    quorum: Quorum
-    requests: RequestManager
+    config: "RaftConfig"
+    random: "Chance"
+    log: "RaftLog"
+    quorum: "Quorum"
+    requests: "RequestManager"
     facts: list[RaftFact]
     # Where the controllers that have registered listen for the quorum, by node id; voters may be among them.
-    registered_controllers: Mapping[int, Endpoint] = field(default_factory=dict)
+    registered_controllers: "Mapping[int, Endpoint]" = field(default_factory=dict)
     # Whether this replica's node could serve as soon as it led.
-    is_ready_to_lead: Callable[[], bool] = lambda: True
+    is_ready_to_lead: "Callable[[], bool]" = lambda: True
     replies: list[OutboundReply] = field(default_factory=list)
     # No more elections, and no more leading.
     is_shutting_down: bool = False

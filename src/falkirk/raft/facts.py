@@ -15,4 +15,4 @@ class RaftFact:
 
     level: str
     event: str
-    fields: Mapping[str, object] = field(default_factory=dict)
+    fields: "Mapping[str, object]" = field(default_factory=dict)

@@ -26,7 +26,7 @@ CAUGHT_UP_WITHIN_MS: Final = 3_600_000
 class ReplicaProgress:
     """The progress of a replica. Times in ms, -1: never; offsets None: unknown."""
 
-    key: ReplicaKey
+    key: "ReplicaKey"
     end_offset: int | None = None
     last_fetch_ms: int = -1
     last_caught_up_ms: int = -1
@@ -36,7 +36,7 @@ class ReplicaProgress:
     # Whether the last fetch said that the replica can apply a record that lowers metadata.version.
     follows_lowerings: bool = False
     # The offered snapshot by which it went past a lowering.
-    fetched_offer: OffsetAndEpoch | None = None
+    fetched_offer: "OffsetAndEpoch | None" = None
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
         """Update after a fetch at `offset`, below which the replica has everything."""
@@ -59,8 +59,8 @@ class PendingVoterChange:
     is_addition: bool
     token: int | None
     deadline_ms: int
-    key: ReplicaKey
-    listeners: Mapping[str, Endpoint] = field(default_factory=dict)
+    key: "ReplicaKey"
+    listeners: "Mapping[str, Endpoint]" = field(default_factory=dict)
     ack_when_committed: bool = True
     offset: int | None = None
 
@@ -69,7 +69,7 @@ class PendingVoterChange:
 class Leader:
     """`high_watermark` is None until a record of this epoch is committed: before that it is not known."""
 
-    own_key: ReplicaKey
+    own_key: "ReplicaKey"
     epoch: int
     epoch_start_offset: int
     granting: tuple[int, ...]
@@ -77,14 +77,14 @@ class Leader:
     begin_epoch_at_ms: int
     high_watermark: int | None = None
     voters: dict[int, ReplicaProgress] = field(default_factory=dict)
-    observers: dict[ReplicaKey, ReplicaProgress] = field(default_factory=dict)
+    observers: "dict[ReplicaKey, ReplicaProgress]" = field(default_factory=dict)
     # Voters that fetched since check_quorum_deadline_ms was last moved.
     fetched_voters: set[int] = field(default_factory=set)
     pending_change: PendingVoterChange | None = None
     # What voters have reported of themselves at kraft.version 0, by node id.
-    reported_voters: dict[int, VoterNode] = field(default_factory=dict)
+    reported_voters: "dict[int, VoterNode]" = field(default_factory=dict)
     # Of this epoch, and perhaps not committed: for voters that are held back.
-    offered_snapshot: OffsetAndEpoch | None = None
+    offered_snapshot: "OffsetAndEpoch | None" = None
     # Of silent controllers that do not vote: when the next announcement is due, and the wait after it.
     announcements: dict[int, tuple[int, int]] = field(default_factory=dict)
 

@@ -48,7 +48,7 @@ class Truncate:
 class WriteSnapshotChunk:
     """Write a chunk of a fetched snapshot at `position` of its partial file; position 0 starts the file anew."""
 
-    snapshot: OffsetAndEpoch
+    snapshot: "OffsetAndEpoch"
     position: int
     data: bytes
 
@@ -60,7 +60,7 @@ class InstallSnapshot:
     If the file is not a valid snapshot the driver removes it and calls `RaftReplica.snapshot_refused`.
     """
 
-    snapshot: OffsetAndEpoch
+    snapshot: "OffsetAndEpoch"
 
 
 LogChange = Append | Truncate | WriteSnapshotChunk | InstallSnapshot
@@ -76,8 +76,8 @@ class OutboundRequest:
 
     request_id: int
     node_id: int | None
-    endpoint: Endpoint
-    message: WireMessage
+    endpoint: "Endpoint"
+    message: "WireMessage"
     timeout_ms: int
 
 
@@ -86,7 +86,7 @@ class OutboundReply:
     """The reply to the request of `token`. Each gets exactly one, at once or later."""
 
     token: int
-    message: WireMessage
+    message: "WireMessage"
 
 
 # Read with every request that a node answers.
@@ -117,7 +117,7 @@ class RaftOutput:
     high_watermark: int | None = None
     # The snapshot of an InstallSnapshot in `log_changes`: once it is installed (not if it is refused) load it, before
     # anything behind it. The high watermark follows in the next output.
-    installed_snapshot: OffsetAndEpoch | None = None
+    installed_snapshot: "OffsetAndEpoch | None" = None
 
     @property
     def is_empty(self) -> bool:

@@ -58,8 +58,8 @@ class SnapshotOfferRefusedError(Exception):
 @dataclass(frozen=True, slots=True)
 class _WaitingFetch:
     key: ReplicaKey
-    request: FetchRequest
-    partition: FetchPartition
+    request: "FetchRequest"
+    partition: "FetchPartition"
     api_version: int
     deadline_ms: int
 

@@ -17,7 +17,7 @@ class Destination(NamedTuple):
     """The target of a request. `node_id` None: any node at that endpoint."""
 
     node_id: int | None
-    endpoint: Endpoint
+    endpoint: "Endpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class SentRequest:
     """A request in flight."""
 
     destination: Destination
-    message: WireMessage
+    message: "WireMessage"
 
 
 @dataclass(slots=True)

@@ -67,7 +67,7 @@ class Unattached:
 
     epoch: int
     leader_id: int | None = None
-    voted: ReplicaKey | None = None
+    voted: "ReplicaKey | None" = None
     election_deadline_ms: int | None
 
 
@@ -75,7 +75,7 @@ class Unattached:
 class SnapshotDownload:
     """A snapshot being fetched; `position`: the bytes received so far."""
 
-    snapshot: OffsetAndEpoch
+    snapshot: "OffsetAndEpoch"
     position: int = 0
 
 
@@ -85,8 +85,8 @@ class Follower:
 
     epoch: int
     leader_id: int
-    listeners: Mapping[str, Endpoint]
-    voted: ReplicaKey | None = None
+    listeners: "Mapping[str, Endpoint]"
+    voted: "ReplicaKey | None" = None
     fetch_deadline_ms: int
     update_voters_at_ms: int
     # Whether the leader has what only this voter knows of itself at kraft.version 0.
@@ -101,8 +101,8 @@ class Prospective:
 
     epoch: int
     leader_id: int | None
-    listeners: Mapping[str, Endpoint]
-    voted: ReplicaKey | None
+    listeners: "Mapping[str, Endpoint]"
+    voted: "ReplicaKey | None"
     election: EpochElection
     election_deadline_ms: int
 
@@ -123,7 +123,7 @@ class Resigned:
     """`successors`: voters, the most caught up first. `unacknowledged`: node ids of voters yet to acknowledge."""
 
     epoch: int
-    successors: tuple[ReplicaKey, ...] = ()
+    successors: "tuple[ReplicaKey, ...]" = ()
     unacknowledged: set[int] = field(default_factory=set)
     election_deadline_ms: int
 

@@ -45,7 +45,7 @@ class VoterNode:
     """One voter: key, endpoints by listener name (in capitals as Kafka writes them), and supported kraft.versions."""
 
     key: ReplicaKey
-    listeners: Mapping[str, Endpoint] = field(default_factory=dict)
+    listeners: "Mapping[str, Endpoint]" = field(default_factory=dict)
     kraft_versions: KRaftVersionRange = _LEVEL_0
 
     def is_voter(self, key: ReplicaKey) -> bool:
@@ -57,7 +57,7 @@ class VoterNode:
 class VoterSet:
     """The voters by node id. Those of the static configuration have no directory ids."""
 
-    nodes: Mapping[int, VoterNode] = field(default_factory=dict)
+    nodes: "Mapping[int, VoterNode]" = field(default_factory=dict)
 
     @classmethod
     def of_static(cls, voters: Mapping[int, Endpoint], listener: str) -> VoterSet:

@@ -125,11 +125,11 @@ class SimulationResult:
     problem: str | None
     simulated_ms: int
     digest: str
-    timeline: Sequence[str]
+    timeline: "Sequence[str]"
     counts: dict[str, int]
     marks: dict[str, int]
     changes: dict[str, int]
-    answers: tuple[LevelAnswer, ...] = ()
+    answers: "tuple[LevelAnswer, ...]" = ()
     gave_up: str | None = None
 
 
@@ -139,7 +139,7 @@ class CrashPoint:
 
     node_id: int
     change: int
-    outcome: CrashOutcome
+    outcome: "CrashOutcome"
 
 
 def simulate(

@@ -48,7 +48,7 @@ class MetadataLogScan:
     segments: list[LogSegment]
     epochs: LeaderEpochCache
     voters_changes: list[VotersChange]
-    level_changes: list[LevelChange]
+    level_changes: "list[LevelChange]"
     snapshots: list[OffsetAndEpoch]
     torn: TornSegment | None
     leftovers: tuple[str, ...]

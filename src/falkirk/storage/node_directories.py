@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class NodeDirectories:
     """A node's log directories by path, in order: formatted, empty (or missing), and unreadable ones."""
 
-    formatted: Mapping[str, MetaProperties]
+    formatted: "Mapping[str, MetaProperties]"
     empty: tuple[str, ...]
-    unreadable: Mapping[str, str]
+    unreadable: "Mapping[str, str]"
 
     def reason_refused(self, *, cluster_id: str | None, node_id: int) -> str | None:
         """Return which directory is another cluster's or node's, or has an impossible id; None if there is none.

@@ -27,11 +27,11 @@ class ApiSupport:
 
     key: int
     name: str
-    versions: SupportedRange | None
+    versions: "SupportedRange | None"
     # What is offered without unstable.api.versions.enable.
-    stable_versions: SupportedRange | None
+    stable_versions: "SupportedRange | None"
     # Served, but logged as deprecated.
-    deprecated_versions: SupportedRange | None
+    deprecated_versions: "SupportedRange | None"
     # First flexible version, whether the release still has it or not; None: none is, up to its highest.
     flexible_from: int | None
     listeners: frozenset[Listener]

@@ -36,13 +36,13 @@ class LevelOfFeature:
 
     level: FeatureLevel
     # A cluster formatted at this metadata.version or above starts at this level at least.
-    bootstrap_metadata_version: MetadataVersion
+    bootstrap_metadata_version: "MetadataVersion"
     # The level that other features must have at least; in order of their names.
-    dependencies: Mapping[str, FeatureLevel]
+    dependencies: "Mapping[str, FeatureLevel]"
     # What the level lets nodes do: names of abilities.
     abilities: frozenset[str]
     # The version of what nodes write at this level, as `quorum_state` and `transaction_log_value`.
-    writes: Mapping[str, int] = field(repr=False)
+    writes: "Mapping[str, int]" = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class Feature:
 
     name: str
     # What brokers and controllers support; None: only with unstable.feature.versions.enable.
-    supported: SupportedRange | None
-    supported_unstable: SupportedRange
+    supported: "SupportedRange | None"
+    supported_unstable: "SupportedRange"
     levels: tuple[LevelOfFeature, ...]
 
     def level(self, level: int) -> LevelOfFeature:
@@ -77,7 +77,7 @@ class UnsupportedFeature:
 
     name: str
     level: FeatureLevel
-    supported: SupportedRange | None
+    supported: "SupportedRange | None"
 
     def __str__(self) -> str:
         """Return the feature and both levels, as `share.version 2 (supports 0-1)`."""

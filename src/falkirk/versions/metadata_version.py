@@ -37,9 +37,9 @@ class MetadataVersion:
     # Names of abilities; the properties below say the same, spelled out and typed.
     abilities: frozenset[str]
     # Record versions by the row's name for the record; a record that is not there has no version to choose.
-    writes: Mapping[str, int] = field(repr=False)
+    writes: "Mapping[str, int]" = field(repr=False)
     # Request versions by the row's name for the API.
-    sends: Mapping[str, int] = field(repr=False)
+    sends: "Mapping[str, int]" = field(repr=False)
 
     @classmethod
     def of_level(cls, level: int) -> MetadataVersion:

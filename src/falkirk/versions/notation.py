@@ -52,11 +52,11 @@ class Level:
     # A cluster formatted at this metadata.version or above starts at this level; level 0 needs none.
     bootstrap: str | None = None
     # Other features and the level they must have at least.
-    requires: Mapping[str, int] = field(default_factory=dict)
+    requires: "Mapping[str, int]" = field(default_factory=dict)
     # What the level lets nodes do.
     brings: str = ""
     # The version of what nodes write at this level.
-    writes: Mapping[str, int] = field(default_factory=dict)
+    writes: "Mapping[str, int]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ class MetadataVersionRow:
     supports: str = ""
     ends: str = ""
     # Record and record batch versions written from here on.
-    writes: Mapping[str, int] = field(default_factory=dict)
+    writes: "Mapping[str, int]" = field(default_factory=dict)
     # Versions of the requests that brokers send to each other from here on.
-    sends: Mapping[str, int] = field(default_factory=dict)
+    sends: "Mapping[str, int]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ class MetadataRecordSupport:
 
     id: int
     name: str
-    versions: SupportedRange
+    versions: "SupportedRange"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,6 @@ class CoordinatorRecordSupport:
     id: int
     key_name: str
     value_name: str
-    value_versions: SupportedRange
+    value_versions: "SupportedRange"
     # First flexible version of the value; None: none is.
     flexible_from: int | None

@@ -28,12 +28,12 @@ class KraftTables:
     minimum_bootstrap: MetadataVersion
     latest_production: MetadataVersion
     # In the order in which Kafka's tools print them.
-    features: Mapping[str, Feature]
-    metadata_records: Mapping[int, MetadataRecordSupport]
-    control_records: Mapping[int, ControlRecordSupport]
-    group_records: Mapping[int, CoordinatorRecordSupport]
-    transaction_records: Mapping[int, CoordinatorRecordSupport]
-    share_records: Mapping[int, CoordinatorRecordSupport]
+    features: "Mapping[str, Feature]"
+    metadata_records: "Mapping[int, MetadataRecordSupport]"
+    control_records: "Mapping[int, ControlRecordSupport]"
+    group_records: "Mapping[int, CoordinatorRecordSupport]"
+    transaction_records: "Mapping[int, CoordinatorRecordSupport]"
+    share_records: "Mapping[int, CoordinatorRecordSupport]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +41,9 @@ class ReleaseTables:
     """One release, folded. `kraft` is None where only the API ranges were read."""
 
     name: str
-    read_from: notation.Source
+    read_from: "notation.Source"
     derived: str | None
-    apis: Mapping[int, ApiSupport]
+    apis: "Mapping[int, ApiSupport]"
     kraft: KraftTables | None
 
 

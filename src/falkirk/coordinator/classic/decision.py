@@ -24,9 +24,9 @@ class Decision:
     """
 
     replies: list[Reply] = field(default_factory=list)
-    record: CoordinatorRecord | None = None
-    on_written: Callable[[], Sequence[Reply]] | None = None
-    on_refused: Callable[[ErrorCode], Sequence[Reply]] | None = None
+    record: "CoordinatorRecord | None" = None
+    on_written: "Callable[[], Sequence[Reply]] | None" = None
+    on_refused: "Callable[[ErrorCode], Sequence[Reply]] | None" = None
 
     def answer(self, request: WaitingRequest, response: WireMessage) -> None:
         """Add the response to a request."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Joining:
     """A JoinGroup, its client, and the token of its response."""
 
-    client: ClientContext
-    request: JoinGroupRequest
-    token: Token
+    client: "ClientContext"
+    request: "JoinGroupRequest"
+    token: "Token"
 
     @property
     def waiting(self) -> WaitingRequest:

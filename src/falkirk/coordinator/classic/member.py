@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class WaitingRequest:
     """A JoinGroup or SyncGroup whose response waits for the group."""
 
-    token: Token
+    token: "Token"
     api_version: int
 
 
@@ -30,7 +30,7 @@ class ClassicMember:
     client_host: str = ""
     rebalance_timeout_ms: int
     session_timeout_ms: int
-    protocols: list[JoinGroupRequestProtocol] = field(default_factory=list)
+    protocols: "list[JoinGroupRequestProtocol]" = field(default_factory=list)
     assignment: bytes = b""
     waiting_join: WaitingRequest | None = None
     waiting_sync: WaitingRequest | None = None

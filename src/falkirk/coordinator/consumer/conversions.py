@@ -22,9 +22,9 @@ class Upgrade:
     The group enters `context.groups` by the replay of its records.
     """
 
-    group: ConsumerGroup
-    records: Sequence[CoordinatorRecord]
-    replies: Sequence[Reply] = field(default=())
+    group: "ConsumerGroup"
+    records: "Sequence[CoordinatorRecord]"
+    replies: "Sequence[Reply]" = field(default=())
 
 
 class Conversions(Protocol):

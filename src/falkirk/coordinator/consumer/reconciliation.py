@@ -31,11 +31,11 @@ class Reconciliation:
     """
 
     target_epoch: int
-    target: Assignment
-    subscribed_topic_ids: Collection[bytes]
+    target: "Assignment"
+    subscribed_topic_ids: "Collection[bytes]"
     has_subscription_changed: bool
-    owner_of: Callable[[bytes, int], str | None]
-    owned: Mapping[bytes, frozenset[int]] | None
+    owner_of: "Callable[[bytes, int], str | None]"
+    owned: "Mapping[bytes, frozenset[int]] | None"
 
     def next_of(self, member: ConsumerGroupMember) -> ConsumerGroupMember | None:
         """Return the member after its next step, or unchanged if there is none; None: fence it.

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 class Refusal:
     """An error code with Kafka's message."""
 
-    error_code: ErrorCode
+    error_code: "ErrorCode"
     message: str

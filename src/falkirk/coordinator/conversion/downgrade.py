@@ -44,10 +44,10 @@ class Downgrade:
     `session_timeout_ms`: how long a coordinator that takes over waits for the leaving members.
     """
 
-    group: ConsumerGroup
-    leaving: Collection[ConsumerGroupMember]
+    group: "ConsumerGroup"
+    leaving: "Collection[ConsumerGroupMember]"
     session_timeout_ms: int
-    joining: ConsumerGroupMember | None = None
+    joining: "ConsumerGroupMember | None" = None
 
     def is_due(self, context: ShardContext) -> bool:
         """Return whether all remaining members use the classic protocol and the policy allows a classic group."""

@@ -32,12 +32,13 @@ from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
     from falkirk.coordinator.membership.membership import Versions
     from falkirk.protocol.schema import WireMessage
 
-    Assign = Callable[[Mapping[str, ConsumerProtocolSubscription]], Mapping[str, ConsumerProtocolAssignment]]
-    Subscribe = Callable[[], ConsumerProtocolSubscription]
+    Assign: TypeAlias = Callable[[Mapping[str, ConsumerProtocolSubscription]], Mapping[str, ConsumerProtocolAssignment]]
+    Subscribe: TypeAlias = Callable[[], ConsumerProtocolSubscription]
 
 
 _LEAVE_GROUP: Final = 13

@@ -17,12 +17,13 @@ from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from falkirk.protocol.schema import WireMessage
     from falkirk.protocol.topic_partition import TopicPartition
 
     # In which version the coordinator is asked, by API key; None: it does not serve that.
-    Versions = Callable[[int], int | None]
+    Versions: TypeAlias = Callable[[int], int | None]
 
 RETRY_BACKOFF_MS: Final = 100
 

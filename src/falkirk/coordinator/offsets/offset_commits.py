@@ -23,6 +23,7 @@ from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.client import ClientContext
     from falkirk.coordinator.runtime.context import ShardContext
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     )
     from falkirk.protocol.schema import WireMessage
 
-    RequestTopic = OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic
-    RequestPartition = OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition
-    CommitPartition = Callable[[RequestTopic, RequestPartition], ErrorCode]
+    RequestTopic: TypeAlias = OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic
+    RequestPartition: TypeAlias = OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition
+    CommitPartition: TypeAlias = Callable[[RequestTopic, RequestPartition], ErrorCode]
 
 
 _REPORTS_MISSING_GROUPS: Final = 9

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+    from typing import TypeAlias
 
-    Position = bytes
+    Position: TypeAlias = bytes
     """Topic and partition as they stand in an offset's key."""
 
 

@@ -94,11 +94,11 @@ class GroupReadability:
 class GroupsReadability:
     """All groups of the given partitions, by partition and id, and what does not load."""
 
-    release: Release
+    release: "Release"
     kind: CoordinatorKind
     groups: tuple[GroupReadability, ...]
     failing: tuple[FailingRecord, ...]
-    skipped: Mapping[int, int]
+    skipped: "Mapping[int, int]"
     """The number of records of each unknown type that the target skips, each with a warning."""
 
 

@@ -31,17 +31,17 @@ class ShardContext:
     step; the driver runs one of them in a step.
     """
 
-    release: Release
-    kind: CoordinatorKind
-    topics: Topics
-    random: Chance
+    release: "Release"
+    kind: "CoordinatorKind"
+    topics: "Topics"
+    random: "Chance"
     now_ms: int
     settings: GroupSettings = field(default_factory=GroupSettings)
-    feature_levels: Mapping[str, int] = field(default_factory=dict)
-    group_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    feature_levels: "Mapping[str, int]" = field(default_factory=dict)
+    group_configs: "Mapping[str, Mapping[str, str]]" = field(default_factory=dict)
     is_tolerant: bool = False
-    groups: dict[str, Group] = field(default_factory=dict)
-    timers: Timers[str, Action] = field(default_factory=Timers)
-    slices: dict[str, Action] = field(default_factory=dict)
+    groups: "dict[str, Group]" = field(default_factory=dict)
+    timers: "Timers[str, Action]" = field(default_factory=Timers)
+    slices: "dict[str, Action]" = field(default_factory=dict)
     counters: GroupCounters = field(default_factory=GroupCounters)
     topic_matchers: TopicMatchers = field(default_factory=TopicMatchers)

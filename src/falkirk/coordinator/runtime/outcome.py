@@ -19,22 +19,23 @@ import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.protocol.schema import WireMessage, WireStruct
 
     # Stands for a request that waits, or for one group's part of it.
-    Token = int
+    Token: TypeAlias = int
     # What a timer runs.
-    Action = Callable[[], "Outcome"]
+    Action: TypeAlias = Callable[[], "Outcome"]
 
 
 class CoordinatorRecord(msgspec.Struct, frozen=True, gc=False):
     """A record for a coordinator topic: key, value (None: a tombstone), and the value's version."""
 
-    key: WireMessage
-    value: WireMessage | None = None
+    key: "WireMessage"
+    value: "WireMessage | None" = None
     version: int = 0
 
 
@@ -48,25 +49,25 @@ class KeyAndValue(NamedTuple):
 class Reply(msgspec.Struct, frozen=True):
     """The response to the request with this token; for a request of many groups, one group's part of it."""
 
-    token: Token
-    response: WireStruct
+    token: "Token"
+    response: "WireStruct"
 
 
 # Made for each request: a Struct costs a third of a dataclass.
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """`is_replayed`: False for the record of a classic group, whose state in memory is ahead of it (as in Kafka)."""
 
-    records: Sequence[CoordinatorRecord] = ()
-    replies: Sequence[Reply] = ()
-    on_written: Callable[[], Sequence[Reply]] | None = None
-    on_refused: Callable[[ErrorCode], Sequence[Reply]] | None = None
+    records: "Sequence[CoordinatorRecord]" = ()
+    replies: "Sequence[Reply]" = ()
+    on_written: "Callable[[], Sequence[Reply]] | None" = None
+    on_refused: "Callable[[ErrorCode], Sequence[Reply]] | None" = None
     is_replayed: bool = True
     # Whose pending offsets the records are (TxnOffsetCommit): they become a batch of their own.
     producer: Producer | None = None
     # That of their verification with the transaction coordinator; 0: the transaction must be open in the log already.
     guard: int = 0
     # To be sent once all that is replayed by now is committed; of the transaction coordinator alone.
-    markers: Sequence[TransactionMarkers] = ()
+    markers: "Sequence[TransactionMarkers]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,4 +23,4 @@ class TransactionMarkers(msgspec.Struct, frozen=True, kw_only=True):
     is_commit: bool
     coordinator_epoch: int
     transaction_version: int
-    partitions: tuple[TopicPartition, ...]
+    partitions: "tuple[TopicPartition, ...]"

@@ -36,15 +36,15 @@ class TransactionContext:
     one of them in a step.
     """
 
-    release: Release
+    release: "Release"
     coordinator_epoch: int
-    take_producer_id: Callable[[], int | None]
+    take_producer_id: "Callable[[], int | None]"
     now_ms: int
     settings: TransactionSettings = field(default_factory=TransactionSettings)
-    feature_levels: Mapping[str, int] = field(default_factory=dict)
+    feature_levels: "Mapping[str, int]" = field(default_factory=dict)
     is_tolerant: bool = False
-    timers: Timers[str, Action] = field(default_factory=Timers)
-    slices: dict[str, Action] = field(default_factory=dict)
+    timers: "Timers[str, Action]" = field(default_factory=Timers)
+    slices: "dict[str, Action]" = field(default_factory=dict)
 
     @property
     def transaction_version(self) -> int:

@@ -48,7 +48,7 @@ class TransactionMetadata(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     timeout_ms: int
     last_update_timestamp_ms: int
     state: TransactionState = TransactionState.EMPTY
-    partitions: frozenset[TopicPartition] = NO_PARTITIONS
+    partitions: "frozenset[TopicPartition]" = NO_PARTITIONS
     start_timestamp_ms: int = NO_TIMESTAMP
     previous_producer_id: int = NO_PRODUCER_ID
     next_producer_id: int = NO_PRODUCER_ID

@@ -56,8 +56,8 @@ class Difference:
 
     key: ObjectKey
     key_text: str
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
+    before: "Mapping[str, Any] | None"
+    after: "Mapping[str, Any] | None"
 
     @property
     def kind(self) -> str:

@@ -26,7 +26,7 @@ class Topic(msgspec.Struct, frozen=True):
 
     name: str
     topic_id: bytes
-    chunks: tuple[tuple[Partition, ...], ...] = ()
+    chunks: "tuple[tuple[Partition, ...], ...]" = ()
     partition_ids: tuple[int, ...] | None = None
 
     @classmethod

@@ -51,7 +51,7 @@ class Lowering:
     The delta holds only what differs; objects that do not change are the same in both images.
     """
 
-    image: MetadataImage
+    image: "MetadataImage"
     delta: MetadataDelta
     report: LossReport
 

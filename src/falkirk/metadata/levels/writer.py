@@ -79,7 +79,7 @@ class WriterOptions:
     """
 
     metadata_version: MetadataVersion
-    release: Release | None = None
+    release: "Release | None" = None
     bootstrap_levels_bind: bool | None = None
     elr_enabled: bool | None = None
     bumps_partition_epochs: bool = False

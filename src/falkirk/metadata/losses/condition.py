@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class RowContext:
     """What a condition may need besides its row: the number of log dirs of each registered broker, by its id."""
 
-    log_dir_counts: Mapping[int, int] = field(default_factory=dict)
+    log_dir_counts: "Mapping[int, int]" = field(default_factory=dict)
 
 
 class Condition(ABC):

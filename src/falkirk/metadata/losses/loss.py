@@ -49,7 +49,7 @@ class Loss(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     kind: str
     outcome: Outcome
-    key: ObjectKey
+    key: "ObjectKey"
     # Type of the record that holds what is lost; once it is located, of the one that wrote it last.
     record: str
     # Level from which on it is held; None: at none that is known.
@@ -60,8 +60,8 @@ class Loss(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     # Fields to report of the row, and of the record that is written instead; none of them is a secret.
     fields: tuple[str, ...]
     result_fields: tuple[str, ...] = ()
-    make_written: Callable[[], WireMessage] | None = None
-    make_original: Callable[[], tuple[WireMessage, int] | None]
+    make_written: "Callable[[], WireMessage] | None" = None
+    make_original: "Callable[[], tuple[WireMessage, int] | None]"
     topic_name: str | None = None
     offset: int | None = None
     source: str | None = None
@@ -146,9 +146,9 @@ class LossRule:
     # The record means what is lost only where the image's own level is at least `level`; below, it is lost already.
     by_meaning: bool = False
     # Records that write it, with what must be true of them: the last one is where the loss is located.
-    written_by: Mapping[str, Condition] = field(default_factory=dict)
+    written_by: "Mapping[str, Condition]" = field(default_factory=dict)
     # Records of changes after which the condition is true of the object, with what is true of them.
-    borne_by: Mapping[str, Condition] = field(default_factory=dict)
+    borne_by: "Mapping[str, Condition]" = field(default_factory=dict)
 
     @property
     def writers(self) -> Mapping[str, Condition]:

@@ -22,8 +22,8 @@ class LevelChange:
     `image` has everything before it. `offset`: where it begins; `epoch`: that of the batch that ends it.
     """
 
-    image: MetadataImage
-    levels: Mapping[str, int]
+    image: "MetadataImage"
+    levels: "Mapping[str, int]"
     offset: int
     epoch: int
 

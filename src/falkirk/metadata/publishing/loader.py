@@ -60,7 +60,7 @@ class OpenTransaction(msgspec.Struct, kw_only=True):
     # Provenance of an image with everything before the transaction.
     before: Provenance
     # (record, offset, source) of what is held back.
-    records: list[tuple[WireMessage, int, str | None]]
+    records: "list[tuple[WireMessage, int, str | None]]"
 
 
 class MetadataLoader:

@@ -24,7 +24,7 @@ class MetadataBatch(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     end_offset: int
     epoch: int
     timestamp: int
-    values: Sequence[bytes] = ()
+    values: "Sequence[bytes]" = ()
     source: str | None = None
 
     @classmethod
@@ -61,5 +61,5 @@ class MetadataBatch(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class VersionedRecord(NamedTuple):
     """A record and the version to encode it at."""
 
-    record: WireMessage
+    record: "WireMessage"
     version: int

@@ -51,7 +51,7 @@ _OF_TOPICS: Final = frozenset(kind for kind, names in IDENTITY_NAMES.items() if 
 class Naming(NamedTuple):
     """How values of one kind are written: by name, or in the form of `otherwise` where they have none."""
 
-    names: Mapping[Any, str]  # Any: int or str
+    names: "Mapping[Any, str]"  # Any: int or str
     otherwise: str
 
     def of(self, value: object) -> str:

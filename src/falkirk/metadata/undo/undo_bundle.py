@@ -86,8 +86,8 @@ class ObjectChange:
 
     kind: str
     key: str
-    before: tuple[WireMessage, int] | None
-    written: tuple[WireMessage, int] | None
+    before: "tuple[WireMessage, int] | None"
+    written: "tuple[WireMessage, int] | None"
     unknown_tags: tuple[KeptTag, ...] = ()
 
 

@@ -63,7 +63,7 @@ class BrokerZnode:
     endpoints: tuple[BrokerEndpoint, ...]
     rack: str | None
     timestamp_ms: int
-    features: Supported | None
+    features: "Supported | None"
 
 
 def broker_path(broker_id: int) -> str:

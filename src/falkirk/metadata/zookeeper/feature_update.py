@@ -44,11 +44,11 @@ class UpdateDecision:
     its features are.
     """
 
-    request: UpdateFeaturesRequest
+    request: "UpdateFeaturesRequest"
     api_version: int
     existing: FeatureState
     state: FeatureState
-    errors: Mapping[str, ApiError]
+    errors: "Mapping[str, ApiError]"
     error: ApiError = NO_ERROR
 
     @property

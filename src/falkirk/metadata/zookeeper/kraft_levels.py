@@ -48,7 +48,7 @@ class Counterpart:
     """The counterpart in KRaft of a feature that is finalized in ZooKeeper."""
 
     name: str
-    levels: FinalizedRange
+    levels: "FinalizedRange"
     # The same in KRaft; None: there is nothing that corresponds.
     kraft_name: str | None = None
     kraft_level: int | None = None

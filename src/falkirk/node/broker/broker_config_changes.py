@@ -75,7 +75,7 @@ class SplitRequest:
     """A request of which the broker refuses some resources, by index, and forwards `remaining`; None: no others."""
 
     request: AlterConfigsRequest | IncrementalAlterConfigsRequest
-    refused: Mapping[int, ApiError]
+    refused: "Mapping[int, ApiError]"
     remaining: AlterConfigsRequest | IncrementalAlterConfigsRequest | None
 
     def complete(self, answer: WireMessage | None) -> WireMessage:
@@ -107,9 +107,9 @@ class SplitRequest:
 class BrokerConfigChanges:
     """The checks of one broker; `static_configs` is its server.properties."""
 
-    release: Release
+    release: "Release"
     node_id: int
-    static_configs: Mapping[str, str]
+    static_configs: "Mapping[str, str]"
 
     def split(
         self, request: AlterConfigsRequest | IncrementalAlterConfigsRequest, configs: ConfigsImage

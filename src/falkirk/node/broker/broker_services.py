@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class BrokerServices:
     """`topic_creation` creates missing topics; `fetch_bytes_max` is fetch.max.bytes."""
 
-    replicas: ReplicaManager
-    groups: GroupCoordinator
-    transactions: TransactionCoordinator
-    marker_writer: MarkerWriter
-    fetch_sessions: FetchSessions
-    producer_ids: ProducerIds
-    transaction_verification: TransactionVerification
-    topic_creation: AutoTopicCreation
+    replicas: "ReplicaManager"
+    groups: "GroupCoordinator"
+    transactions: "TransactionCoordinator"
+    marker_writer: "MarkerWriter"
+    fetch_sessions: "FetchSessions"
+    producer_ids: "ProducerIds"
+    transaction_verification: "TransactionVerification"
+    topic_creation: "AutoTopicCreation"
     fetch_bytes_max: int

@@ -79,7 +79,7 @@ class FetchAnswer(NamedTuple):
 
     error: ErrorCode
     session_id: int
-    results: Mapping[FetchPartitionKey, PartitionData]
+    results: "Mapping[FetchPartitionKey, PartitionData]"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class _CachedPartition:
     `topic`: the name since it was known. If the topic is deleted or recreated, the partition's error says so.
     """
 
-    requested: FetchPartition
+    requested: "FetchPartition"
     topic: str | None = None
     high_watermark: int = -1
     log_start_offset: int = -1

@@ -58,9 +58,9 @@ _throttle_ms_at: Final = Struct(">i").unpack_from
 class _Forwarded:
     """`split`: the broker has refused a part of the request itself, and forwards only the rest."""
 
-    request: OpenRequest
+    request: "OpenRequest"
     deadline_ms: int
-    split: SplitRequest | None = None
+    split: "SplitRequest | None" = None
 
 
 class Forwarding:

@@ -75,9 +75,9 @@ _MECHANISM_CONFIGS: Final = (
 class ConfigDescriptions:
     """Describes the configs of an image and those of one node; all lists are sorted by name."""
 
-    release: Release
+    release: "Release"
     node_id: int
-    static_configs: Mapping[str, str]
+    static_configs: "Mapping[str, str]"
     configs: ConfigsImage
 
     def of_topic(self, topic: str) -> Descriptions:

@@ -39,7 +39,7 @@ class ListenerProperties:
     listeners: tuple[ListenerAddress, ...]
     advertised: tuple[ListenerAddress, ...]
     controller_listener_names: tuple[str, ...]
-    security_protocols: Mapping[str, str]
+    security_protocols: "Mapping[str, str]"
 
     @property
     def controller_listeners(self) -> tuple[ListenerAddress, ...]:

@@ -25,8 +25,8 @@ class Listener:
 
     name: str
     security_protocol: str  # PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
-    endpoint: Endpoint
-    advertised: Endpoint
+    endpoint: "Endpoint"
+    advertised: "Endpoint"
     is_controller: bool
     is_advertised: bool = True
 
@@ -35,18 +35,18 @@ class Listener:
 class NodeConfig:
     """Names are those of Kafka's configuration, times are in ms; `properties` has all of the file, as text."""
 
-    release: Release
+    release: "Release"
     node_id: int
     process_roles: frozenset[str]
     listeners: tuple[Listener, ...]
     controller_listener_names: tuple[str, ...]
     # controller.quorum.voters; None with controller.quorum.bootstrap.servers.
-    quorum_voters: Mapping[int, Endpoint] | None
-    quorum_bootstrap_servers: tuple[Endpoint, ...]
+    quorum_voters: "Mapping[int, Endpoint] | None"
+    quorum_bootstrap_servers: "tuple[Endpoint, ...]"
     log_dirs: tuple[str, ...]
     metadata_log_dir: str
     rack: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: "Mapping[str, str]" = field(default_factory=dict)
     # A controller connects to brokers at it; None: it is not configured there.
     inter_broker_listener_name: str | None = None
     security: SecuritySettings = field(default_factory=SecuritySettings)

@@ -48,8 +48,8 @@ class ListenerSecurity:
     """
 
     mechanisms: tuple[str, ...] = ()
-    plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
-    max_reauth_ms: Mapping[str, int] = field(default_factory=dict)
+    plain_users: "Mapping[str, str]" = field(default_factory=dict, repr=False)
+    max_reauth_ms: "Mapping[str, int]" = field(default_factory=dict)
     max_receive_bytes: int = 524288
     principal_mapping: PrincipalMapping = field(default_factory=lambda: PrincipalMapping(DEFAULT_MAPPING))
 
@@ -71,8 +71,8 @@ class SecuritySettings:
     `failed_authentication_delay_ms`: the delay of a refusal.
     """
 
-    listeners: Mapping[str, ListenerSecurity] = field(default_factory=dict)
-    logins: Mapping[str, Login] = field(default_factory=dict)
+    listeners: "Mapping[str, ListenerSecurity]" = field(default_factory=dict)
+    logins: "Mapping[str, Login]" = field(default_factory=dict)
     failed_authentication_delay_ms: int = 100
 
     @property

@@ -88,8 +88,8 @@ class ServerProperties:
     """
 
     config: NodeConfig
-    values: Mapping[str, Value]
-    security_protocols: Mapping[str, str]
+    values: "Mapping[str, Value]"
+    security_protocols: "Mapping[str, str]"
     warnings: tuple[str, ...]
 
 

@@ -80,7 +80,7 @@ class Refused:
     """Close the connection, after a response if there is one. `reason` is for our own log."""
 
     reason: str
-    message: WireMessage | None = None
+    message: "WireMessage | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,21 +31,21 @@ class ClientConnection:
     """One accepted connection. `held`: requests that wait until earlier ones are answered."""
 
     connection_id: int
-    listener: Listener
+    listener: "Listener"
     client_host: str
-    connection: Connection
-    ranges: Mapping[int, SupportedRange]
+    connection: "Connection"
+    ranges: "Mapping[int, SupportedRange]"
     # What all connections of its address hold, this one included.
-    usage: AddressUsage
+    usage: "AddressUsage"
     principal: Principal = ANONYMOUS
     # None: the client needs no authentication (any more).
-    authentication: Authentication | None = None
+    authentication: "Authentication | None" = None
     software_name: str = ""
     software_version: str = ""
     # The versions that ApiVersions reported; None: the client has not asked.
-    negotiated: Mapping[int, SupportedRange] | None = None
+    negotiated: "Mapping[int, SupportedRange] | None" = None
     last_active_ms: int = 0
-    held: deque[RequestReceived | UnsupportedVersionReceived] = field(default_factory=deque)
+    held: "deque[RequestReceived | UnsupportedVersionReceived]" = field(default_factory=deque)
     held_bytes: int = 0
     # As in AddressUsage.
     buffered_bytes: int = 0
@@ -59,7 +59,7 @@ class ClientConnection:
     early: bytearray = field(default_factory=bytearray)
     # Requests of one connection are mostly of one kind.
     last_context: RequestContext | None = None
-    last_use: ApiUse | None = None
+    last_use: "ApiUse | None" = None
 
     @property
     def is_paused(self) -> bool:
@@ -81,9 +81,9 @@ class OpenRequest(msgspec.Struct, eq=False):
     """
 
     client: ClientConnection
-    request: RequestReceived | UnsupportedVersionReceived
+    request: "RequestReceived | UnsupportedVersionReceived"
     context: RequestContext
-    message: WireMessage | None
+    message: "WireMessage | None"
     outer: OpenRequest | None = None
     opened_ms: int = 0
 

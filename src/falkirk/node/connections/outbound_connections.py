@@ -50,10 +50,10 @@ class RequestFailure:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    message: WireMessage
+    message: "WireMessage"
     deadline_ms: int
-    done: Callable[[WireMessage | RequestFailure], None]
-    fit: Callable[[WireMessage, int], object] | None
+    done: "Callable[[WireMessage | RequestFailure], None]"
+    fit: "Callable[[WireMessage, int], object] | None"
     version_max: int | None
 
 
@@ -62,12 +62,12 @@ class _Remote:
     """One endpoint and purpose. `ranges` None: versions are not negotiated."""
 
     purpose: str
-    endpoint: Endpoint
+    endpoint: "Endpoint"
     listener: str
     queue: deque[_Request] = field(default_factory=deque)
     connection_id: int | None = None
     connection: Connection | None = None
-    ranges: Mapping[int, SupportedRange] | None = None
+    ranges: "Mapping[int, SupportedRange] | None" = None
     # Runs before the first request, and again before the session of a login ends.
     handshake: ClientHandshake | None = None
     is_shaking_hands: bool = False

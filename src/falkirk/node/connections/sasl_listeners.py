@@ -15,6 +15,7 @@ from falkirk.protocol.errors import RemoteProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from falkirk.node.config.security_settings import SecuritySettings
     from falkirk.node.connections.authentication import Verdict
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from falkirk.node.effects import Effect
     from falkirk.protocol.connection import UnservedRequestReceived, UnsupportedVersionReceived
 
-    RequestEvent = RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived
+    RequestEvent: TypeAlias = RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived
 
 # Differs from Kafka, which leaves a client that does not authenticate alone until it is idle.
 AUTHENTICATION_TIMEOUT_MS: Final = 30_000

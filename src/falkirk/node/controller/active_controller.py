@@ -19,6 +19,7 @@ from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     from falkirk.metadata.controller.controller import Controller
     from falkirk.metadata.controller.state.controller_state import Replayed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from falkirk.raft.replica import RaftReplica
     from falkirk.slices import Slices
 
-    Decide = Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]
+    Decide: TypeAlias = Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]
 
 # KafkaRaftClient.MAX_BATCH_SIZE_BYTES, and the limit of Kafka's controller for records.
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -46,8 +47,8 @@ class TooManyRecordsError(Exception):
 class PreparedAppend:
     """Records of a decision, encoded and replayed, for one state of the controller."""
 
-    batches: Sequence[Sequence[bytes]]
-    replayed: Replayed
+    batches: "Sequence[Sequence[bytes]]"
+    replayed: "Replayed"
 
     @property
     def record_count(self) -> int:

@@ -23,6 +23,7 @@ from falkirk.versions.features import TRANSACTION_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.metadata.controller.controller import Controller
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from falkirk.raft.replica import RaftReplica
     from falkirk.storage.disk import Disk
 
-    Done = Callable[[ControllerResult[UpdateFeaturesResponse] | None], None]
+    Done: TypeAlias = Callable[[ControllerResult[UpdateFeaturesResponse] | None], None]
 
 # The limit of a survey, whatever the timeout of the request.
 SURVEY_MS_MAX: Final = 10 * 60 * 1000
@@ -243,13 +244,13 @@ class FeatureUpdates:
 class _Update:
     """One request: who decides on it, until when, and what its answer goes to."""
 
-    request: UpdateFeaturesRequest
+    request: "UpdateFeaturesRequest"
     api_version: int
-    active: ActiveController
+    active: "ActiveController"
     started_ms: int
     deadline_ms: int
-    done: Done
-    use: CoordinatorUse | None = None
+    done: "Done"
+    use: "CoordinatorUse | None" = None
 
 
 def _waits_for_transactions(request: UpdateFeaturesRequest) -> bool:

@@ -131,9 +131,9 @@ class _Read:
     """A request that has been read. `reads`: key and what is fetched of each partition; `others`: the refused ones."""
 
     params: FetchParams
-    fetch: FetchContext
-    reads: Mapping[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]]
-    others: Mapping[FetchPartitionKey, PartitionData]
+    fetch: "FetchContext"
+    reads: "Mapping[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]]"
+    others: "Mapping[FetchPartitionKey, PartitionData]"
 
 
 def _respond(

@@ -52,6 +52,7 @@ from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.slices import Slices
 
-    _TopicHeads = tuple[TopicProduceData, Sequence[tuple[PartitionProduceData, Sequence[BatchHead]]]]
+    _TopicHeads: TypeAlias = tuple[TopicProduceData, Sequence[tuple[PartitionProduceData, Sequence[BatchHead]]]]
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """A client of this id may write to internal topics."""
@@ -136,7 +137,7 @@ def _produce(view: BrokerView, context: RequestContext, request: ProduceRequest,
 
 class _Produce(NamedTuple):
     view: BrokerView
-    context: RequestContext
+    context: "RequestContext"
     request: ProduceRequest
 
 

@@ -83,11 +83,12 @@ from falkirk.node.handlers import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
     from falkirk.node.handlers.parts.route import Route
 
     # Any: each route has its own classes of view and request; the dispatcher checks them before it calls the handler.
-    AnyRoute = Route[Any, Any]
+    AnyRoute: TypeAlias = Route[Any, Any]
 
 # One line for each handler: `<api>.ROUTE`, in order of the API keys.
 _ROUTES: Iterable[AnyRoute] = (

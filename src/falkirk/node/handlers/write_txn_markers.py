@@ -29,13 +29,14 @@ from falkirk.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker
     from falkirk.protocol.schema import WireMessage
 
-    _Result = tuple[WritableTxnMarker, str, int, ErrorCode]
+    _Result: TypeAlias = tuple[WritableTxnMarker, str, int, ErrorCode]
 
 _OPERATIONS: Final = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
 

@@ -39,7 +39,7 @@ class BootstrapMetadata:
     """Records in order, the metadata.version that they set, and where they were read."""
 
     records: tuple[VersionedRecord, ...]
-    metadata_version: MetadataVersion
+    metadata_version: "MetadataVersion"
     source: str
 
 

@@ -32,11 +32,11 @@ class LogDirectories:
     """
 
     cluster_id: str
-    directory_ids: Mapping[str, bytes]
+    directory_ids: "Mapping[str, bytes]"
     metadata_directory_id: bytes
-    offline: Mapping[str, str]
+    offline: "Mapping[str, str]"
     # meta.properties of directories that get an id, by path.
-    _rewritten: Mapping[str, MetaProperties]
+    _rewritten: "Mapping[str, MetaProperties]"
 
     def write_ids(self, disk: Disk, config: NodeConfig) -> LogDirectories:
         """Write ids to directories that had none; a directory that cannot be written is offline from now on.

@@ -45,8 +45,8 @@ class Startup:
     `unread_bootstrap`: why the records of formatting were not read, where the log has left them behind.
     """
 
-    directories: LogDirectories
-    bootstrap: BootstrapMetadata
+    directories: "LogDirectories"
+    bootstrap: "BootstrapMetadata"
     gate: ReleaseGate
     log: MetadataLog
     election_state: ElectionState

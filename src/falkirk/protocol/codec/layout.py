@@ -35,7 +35,7 @@ class AbsentField:
     name: str
     ignorable: bool
     is_array: bool
-    struct: type[WireStruct] | None
+    struct: "type[WireStruct] | None"
     default: Any  # as above
 
 
@@ -46,7 +46,7 @@ class StructLayout:
     `all_fields` are in the schema's order; of these `fields` are in wire order, `tagged` in tag order.
     """
 
-    cls: type[WireStruct]
+    cls: "type[WireStruct]"
     flexible: bool
     all_fields: tuple[WireField, ...]
     fields: tuple[WireField, ...]

@@ -43,7 +43,7 @@ _REAUTHENTICATE_WITHIN: Final = 0.10
 class NextRequest:
     """The request to send next, and its version."""
 
-    message: WireMessage
+    message: "WireMessage"
     version: int
 
 

@@ -33,7 +33,7 @@ class LoginModule:
     """The one entry of a configuration."""
 
     name: str
-    options: Mapping[str, str]
+    options: "Mapping[str, str]"
 
 
 def parse_jaas_config(text: str) -> LoginModule:

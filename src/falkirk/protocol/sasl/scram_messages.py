@@ -42,7 +42,7 @@ class ClientFirst:
     authorization_id: str
     name: str
     nonce: str
-    extensions: Mapping[str, str]
+    extensions: "Mapping[str, str]"
     bare: str
 
     @property

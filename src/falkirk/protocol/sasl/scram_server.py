@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class ScramLogin:
     """A credential, and who has the password for it."""
 
-    credential: ScramCredential
-    authenticated: Authenticated
+    credential: "ScramCredential"
+    authenticated: "Authenticated"
 
 
 class ScramServer:

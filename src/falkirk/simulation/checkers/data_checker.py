@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class DataChecker:
     """The methods are called in this order in each step. After a broker starts, its whole logs count as new."""
 
-    logs: ClusterLogs
+    logs: "ClusterLogs"
 
     def changed(self, broker_id: int, log: LogView, before: Seen, now: Seen) -> None:
         """Handle a change of a log's offsets or leadership."""

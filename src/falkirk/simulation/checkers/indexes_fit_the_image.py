@@ -22,9 +22,9 @@ _CHANGES_PER_WHOLE: Final = 16
 class _Seen(NamedTuple):
     """Indexes that fitted an image. `changes`: since the whole image was indexed."""
 
-    standby: StandbyIndexes
+    standby: "StandbyIndexes"
     indexes: ControllerIndexes
-    image: MetadataImage
+    image: "MetadataImage"
     changes: int = 0
 
 

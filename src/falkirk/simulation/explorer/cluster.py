@@ -78,7 +78,7 @@ class Event(NamedTuple):
     kind: str
     node: int
     message: int | None = None
-    crash: Crash | None = None
+    crash: "Crash | None" = None
     subject: int | None = None
 
 
@@ -86,7 +86,7 @@ class Followed(NamedTuple):
     """The state behind an event, and the outcomes of the replicas' steps in it."""
 
     state: ClusterState
-    outcomes: tuple[Outcome, ...]
+    outcomes: "tuple[Outcome, ...]"
 
 
 class ExploredCluster:

@@ -19,7 +19,7 @@ class Past(NamedTuple):
     """
 
     leaders: tuple[tuple[int, int], ...] = ()
-    committed: tuple[BatchIdentity, ...] = ()
+    committed: "tuple[BatchIdentity, ...]" = ()
 
 
 def after(past: Past, before: NodeView, view: NodeView) -> Past:

@@ -74,7 +74,7 @@ class DiskContent:
     """All that survives a crash. Two disks are equal if no replica can tell them apart."""
 
     batches: tuple[StoredBatch, ...] = ()
-    snapshots: Mapping[OffsetAndEpoch, bytes]
+    snapshots: "Mapping[OffsetAndEpoch, bytes]"
     start_offset: int = 0
     election_state: ElectionState = ElectionState(epoch=0)  # noqa: RUF009  frozen
 

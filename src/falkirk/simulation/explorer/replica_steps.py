@@ -118,8 +118,8 @@ class NodeView:
     epoch: int
     is_leader: bool
     voted_id: int | None
-    history: tuple[BatchIdentity, ...]
-    committed: tuple[BatchIdentity, ...]
+    history: "tuple[BatchIdentity, ...]"
+    committed: "tuple[BatchIdentity, ...]"
     voters: tuple[int, ...]
     lowers: bool
     can_clean: bool

@@ -21,11 +21,11 @@ class LevelAnswer:
     `to` is None if the update was of another feature.
     """
 
-    to: MetadataVersion | None
-    upgrade_type: UpgradeType
+    to: "MetadataVersion | None"
+    upgrade_type: "UpgradeType"
     is_dry_run: bool
     message: str
-    details: FeatureUpdateDetails
+    details: "FeatureUpdateDetails"
 
     @property
     def loses(self) -> bool:
@@ -42,7 +42,7 @@ class LevelAnswer:
 class FeatureHistory:
     """`levels`: all that were requested, dry runs apart; `unsafe`: those requested with consent to losses."""
 
-    levels: Register
+    levels: "Register"
     unsafe: set[int] = field(default_factory=set)
     answers: list[LevelAnswer] = field(default_factory=list)
 

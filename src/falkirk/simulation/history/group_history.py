@@ -26,7 +26,7 @@ class GroupPartition(NamedTuple):
     """A partition for which a group commits offsets."""
 
     group_id: str
-    partition: TopicPartition
+    partition: "TopicPartition"
 
 
 class Generation(NamedTuple):
@@ -77,7 +77,7 @@ class OffsetFetch(NamedTuple):
 class Holding:
     """The partitions that a member owns, and until when (ms): its session ends then, unless it sends a heartbeat."""
 
-    partitions: AbstractSet[TopicPartition]
+    partitions: "AbstractSet[TopicPartition]"
     sure_until_ms: int
     epoch: int
     protocol: str

@@ -41,7 +41,7 @@ class Transaction:
     transactional_id: str
     number: int
     client: str
-    values: Mapping[int, bytes]
+    values: "Mapping[int, bytes]"
     has_offset: bool
     fate: Fate = Fate.OPEN
     seen: set[PartitionKey] = field(default_factory=set)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
+    from typing import TypeAlias
 
-    LocalTrace = Callable[[FrameType, str, Any], Any]  # Any: as `sys.settrace` has it
+    LocalTrace: TypeAlias = Callable[[FrameType, str, Any], Any]  # Any: as `sys.settrace` has it
 
 T = TypeVar("T")
 

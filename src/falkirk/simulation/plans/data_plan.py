@@ -44,7 +44,7 @@ class TopicPlan:
     name: str
     partition_count: int
     replication_factor: int
-    configs: Mapping[str, str]
+    configs: "Mapping[str, str]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

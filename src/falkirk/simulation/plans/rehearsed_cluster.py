@@ -16,7 +16,7 @@ class RehearsedNode:
     """A node. `directory_ids`: of its log directories, the one with the metadata log first; there is at least one."""
 
     node_id: int
-    release: Release
+    release: "Release"
     is_controller: bool
     is_broker: bool
     directory_ids: tuple[bytes, ...]
@@ -26,7 +26,7 @@ class RehearsedNode:
 class RehearsedCluster:
     """All nodes; controllers are voters. `image`: the metadata of all nodes; its brokers that are no nodes are gone."""
 
-    image: MetadataImage
+    image: "MetadataImage"
     nodes: tuple[RehearsedNode, ...]
     has_dynamic_voters: bool
 

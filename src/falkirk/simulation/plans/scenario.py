@@ -47,7 +47,7 @@ class Scenario:
     """
 
     releases: tuple[Release, ...]
-    metadata_version: MetadataVersion
+    metadata_version: "MetadataVersion"
     has_dynamic_voters: bool
     spare_count: int
     joins_itself: bool
@@ -63,7 +63,7 @@ class Scenario:
     is_combined: bool = False
     data: DataPlan | None = None
     roll: RollPlan | None = None
-    rehearsed: RehearsedCluster | None = None
+    rehearsed: "RehearsedCluster | None" = None
 
     @classmethod
     def of(cls, chance: Chance) -> Scenario:

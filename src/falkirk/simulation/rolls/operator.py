@@ -32,6 +32,7 @@ from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from falkirk.protocol.schema import WireMessage
     from falkirk.simulation.cluster.simulated_cluster import Cluster
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
     # Conditions to wait for, in order; each is polled until it holds.
-    Waiting = Iterator[Callable[[], bool]]
+    Waiting: TypeAlias = Iterator[Callable[[], bool]]
 
 _POLL_MS: Final = 20
 _RETRY_MS: Final = 300

@@ -21,9 +21,9 @@ class LevelChange(NamedTuple):
     """`end_offset`: of the batch; `losses`: of the image just before it, None if that image is unknown."""
 
     end_offset: int
-    before: MetadataVersion
-    after: MetadataVersion
-    losses: tuple[Loss, ...] | None
+    before: "MetadataVersion"
+    after: "MetadataVersion"
+    losses: "tuple[Loss, ...] | None"
 
     @property
     def is_lowering(self) -> bool:

@@ -20,6 +20,7 @@ from falkirk.protocol.messages import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.node.effects import Effect
     from falkirk.node.events import Event
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
 
-    Answered = Callable[[WireMessage | None], None]
+    Answered: TypeAlias = Callable[[WireMessage | None], None]
     """Takes the answer to a request; None: nobody knows what became of it."""
 
 REQUEST_TIMEOUT_MS: Final = 3000
@@ -56,8 +57,8 @@ class _Link:
     connection: Connection
     deadline_ms: int
     ranges: dict[int, tuple[int, int]] | None = None
-    waiting: list[tuple[WireMessage, Answered | None]] = field(default_factory=list)
-    requested: deque[tuple[Answered, int]] = field(default_factory=deque)
+    waiting: "list[tuple[WireMessage, Answered | None]]" = field(default_factory=list)
+    requested: "deque[tuple[Answered, int]]" = field(default_factory=deque)
 
 
 class BrokerClient(ABC):

@@ -19,6 +19,6 @@ class Operation:
     """
 
     what: str
-    request: WireMessage
-    error: Callable[[Any], int]  # Any: of the answer's own class, as above
-    done: Callable[[Any], None]
+    request: "WireMessage"
+    error: "Callable[[Any], int]"  # Any: of the answer's own class, as above
+    done: "Callable[[Any], None]"

@@ -10,15 +10,16 @@ from falkirk.simulation.workload.broker_client import BrokerClient
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
+    from typing import TypeAlias
 
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.schema import WireMessage
 
-    Request = tuple[int, WireMessage]
+    Request: TypeAlias = tuple[int, WireMessage]
     """A request and the broker that it is for."""
     Result = TypeVar("Result")
-    Story = Generator[Request | int, WireMessage | None, Result]
+    Story: TypeAlias = Generator[Request | int, WireMessage | None, Result]
 
 GROUP: Final = 0
 TRANSACTION: Final = 1

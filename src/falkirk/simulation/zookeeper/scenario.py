@@ -79,8 +79,8 @@ class ZooKeeperScenario:
     `writes_kip_778`: controllers write max levels only.
     """
 
-    releases: Sequence[str]
-    generations: Sequence[int]
+    releases: "Sequence[str]"
+    generations: "Sequence[int]"
     is_migrating: bool
     writes_kip_778: bool
     kinds: frozenset[str]

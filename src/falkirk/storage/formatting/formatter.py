@@ -63,14 +63,14 @@ class FormatRequest:
     `controller_endpoint`: that of this node's controller, None without that role.
     """
 
-    release: Release
+    release: "Release"
     cluster_id: str
     node_id: int
     log_dirs: tuple[str, ...]
     metadata_log_dir: str
     is_controller: bool
     controller_listener_name: str
-    controller_endpoint: Endpoint | None
+    controller_endpoint: "Endpoint | None"
     has_static_voters: bool
     is_unstable_enabled: bool = False
     inter_broker_protocol: str | None = None
@@ -87,10 +87,10 @@ class FormatRequest:
 class FormattedStorage:
     """The result. `directories` are those that were formatted; `warnings` are for the operator."""
 
-    metadata_version: MetadataVersion
-    features: Mapping[str, int]
-    records: tuple[WireMessage, ...]
-    directories: Mapping[str, DirectoryType]
+    metadata_version: "MetadataVersion"
+    features: "Mapping[str, int]"
+    records: "tuple[WireMessage, ...]"
+    directories: "Mapping[str, DirectoryType]"
     warnings: tuple[str, ...]
     lines: tuple[str, ...]
 
@@ -147,10 +147,10 @@ class _Writer:
     """Writes one directory after the other."""
 
     request: FormatRequest
-    features: InitialFeatures
+    features: "InitialFeatures"
     voters: dict[int, DynamicVoter]
     values: tuple[bytes, ...]
-    disk: Disk
+    disk: "Disk"
     now_ms: int
 
     def write(self, path: str, kind: DirectoryType, directory_id: bytes) -> None:

@@ -20,7 +20,7 @@ class StorageInfo:
     """The directories found, the first readable meta.properties, and the problems."""
 
     found: tuple[str, ...]
-    metadata: Mapping[str, str] | None
+    metadata: "Mapping[str, str] | None"
     problems: tuple[str, ...]
 
     def text(self) -> Iterator[str]:

@@ -29,8 +29,8 @@ _BOOTSTRAP_NAME_MIN: Final = "3.3-IV0"
 class InitialFeatures:
     """The levels of a new cluster by name, metadata.version apart; `notices`: lines to print before the rest."""
 
-    metadata_version: MetadataVersion
-    levels: Mapping[str, int]
+    metadata_version: "MetadataVersion"
+    levels: "Mapping[str, int]"
     notices: tuple[str, ...] = ()
 
     @property
@@ -43,11 +43,11 @@ class InitialFeatures:
 class RequestedFeatures:
     """What the operator requests. `has_dynamic_quorum` as the release understands it."""
 
-    release: Release
-    rules: FormatRules
+    release: "Release"
+    rules: "FormatRules"
     # A metadata.version or a release; None: the newest.
     release_version: str | None
-    levels: Mapping[str, int]
+    levels: "Mapping[str, int]"
     is_unstable_enabled: bool
     has_dynamic_quorum: bool
 

@@ -19,12 +19,13 @@ from falkirk.storage.offset_checkpoints import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
+    from typing import TypeAlias
 
     from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk
     from falkirk.storage.log.unified_log import UnifiedLog
 
-    Slices = Generator[None, None, None]
+    Slices: TypeAlias = Generator[None, None, None]
 
 LOGS_AT_ONCE: Final = 2048
 """How many logs of a checkpoint are gone through in one step: some milliseconds."""

@@ -53,7 +53,7 @@ class LoadedLog:
 
     segments: LogSegments
     snapshots: ProducerSnapshots
-    producers: LogProducers
+    producers: "LogProducers"
     log_start_offset: int
     log_end_offset: int
     recovery_point: int

@@ -43,7 +43,7 @@ class DuplicateLogError(Exception):
 class StrayLog(NamedTuple):
     """A log that has no place in the image; its directory was renamed from `path` to `new_path`."""
 
-    partition: TopicPartition
+    partition: "TopicPartition"
     topic_id: bytes
     path: str
     new_path: str

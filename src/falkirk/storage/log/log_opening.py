@@ -31,10 +31,10 @@ class LogOpening:
     topic's.
     """
 
-    disk: Disk
+    disk: "Disk"
     directory: str
-    config: LogConfig
-    topic_partition: TopicPartition
+    config: "LogConfig"
+    topic_partition: "TopicPartition"
     topic_id: bytes
     recovery_point: int
     log_start_offset: int

@@ -31,7 +31,7 @@ class FetchedData:
 
     records: bytes | memoryview = b""
     first_offset: int = 0
-    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+    aborted_transactions: "tuple[AbortedTransaction, ...] | None" = None
 
 
 class OffsetOutOfRangeError(Exception):

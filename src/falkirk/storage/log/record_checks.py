@@ -30,7 +30,7 @@ class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The checks of one topic at one time. Source: LogValidator.validateRecord."""
 
     topic: str
-    config: LogConfig
+    config: "LogConfig"
     now_ms: int
 
     @property

@@ -82,7 +82,7 @@ class ValidatedRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     data: bytes | bytearray | memoryview
-    batches: Sequence[RecordBatch]
+    batches: "Sequence[RecordBatch]"
     log_append_time_ms: int = -1
 
 

@@ -72,8 +72,8 @@ class UnifiedLog:
         """What opening had to put right."""
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
-        self.high_watermark = loaded.log_start_offset
-        self.recovery_point = max(loaded.recovery_point, loaded.log_start_offset)
+        self.high_watermark: int = loaded.log_start_offset
+        self.recovery_point: int = max(loaded.recovery_point, loaded.log_start_offset)
         self.segments: LogSegments = loaded.segments
         """For the cleaner and for tests; changed by this class only."""
         self._reader = OffsetReader(loaded.segments)

@@ -284,8 +284,8 @@ class ConfigChanges:
     """
 
     release: str
-    server: Mapping[str, Definition | None] = field(default_factory=dict)
-    topic: Mapping[str, Definition | None] = field(default_factory=dict)
-    group: Mapping[str, Definition | None] = field(default_factory=dict)
-    client_metrics: Mapping[str, Definition | None] = field(default_factory=dict)
+    server: "Mapping[str, Definition | None]" = field(default_factory=dict)
+    topic: "Mapping[str, Definition | None]" = field(default_factory=dict)
+    group: "Mapping[str, Definition | None]" = field(default_factory=dict)
+    client_metrics: "Mapping[str, Definition | None]" = field(default_factory=dict)
     dynamic_quotas: tuple[str, ...] = ()

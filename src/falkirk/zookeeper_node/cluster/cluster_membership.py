@@ -48,7 +48,7 @@ _UNCONNECTED: Final = {
 class KnownFeatures(NamedTuple):
     """Finalized features for clients; empty and NO_EPOCH while they are disabled or unknown."""
 
-    levels: Mapping[str, FinalizedRange]
+    levels: "Mapping[str, FinalizedRange]"
     epoch: int
 
 

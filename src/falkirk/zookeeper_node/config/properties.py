@@ -77,8 +77,8 @@ class ZooKeeperProperties:
     """A parsed file; as `falkirk.node.config.server_properties.ServerProperties`."""
 
     config: ZooKeeperNodeConfig
-    values: Mapping[str, Value]
-    security_protocols: Mapping[str, str]
+    values: "Mapping[str, Value]"
+    security_protocols: "Mapping[str, str]"
     warnings: tuple[str, ...]
 
 

@@ -26,14 +26,14 @@ class ZooKeeperNodeConfig:
     is finalized.
     """
 
-    release: Release
+    release: "Release"
     node_id: int
-    listeners: tuple[Listener, ...]
+    listeners: "tuple[Listener, ...]"
     # host:port,host:port/chroot, every host with its port.
     zookeeper_connect: str
     inter_broker_listener_name: str
-    inter_broker_protocol: InterBrokerProtocol
-    supported_features: Mapping[str, SupportedRange]
+    inter_broker_protocol: "InterBrokerProtocol"
+    supported_features: "Mapping[str, SupportedRange]"
     zookeeper_session_timeout_ms: int = 18_000
     zookeeper_connection_timeout_ms: int = 18_000
     # Not Kafka's: falkirk.zookeeper.features.path, .refresh.ms (how often all is read again), falkirk.kip.778.
@@ -41,7 +41,7 @@ class ZooKeeperNodeConfig:
     refresh_ms: int = 60_000
     kip_778: bool = False
     rack: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: "Mapping[str, str]" = field(default_factory=dict)
     security: SecuritySettings = field(default_factory=SecuritySettings)
     authorizer_class_name: str = ""
     super_users: str = ""

@@ -36,7 +36,7 @@ class ZooKeeperSecurity:
     `sets_acl`: znodes are created so that only their creator may change them.
     """
 
-    tls: Mapping[str, str] | None = None
+    tls: "Mapping[str, str] | None" = None
     login: tuple[str, str] | None = None
     sets_acl: bool = False
 

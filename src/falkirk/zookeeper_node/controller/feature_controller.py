@@ -56,7 +56,7 @@ class FeatureSettings:
 
     path: str
     supports_features: bool
-    supported: Supported
+    supported: "Supported"
     writes_kip_778: bool = False
 
 
@@ -70,10 +70,10 @@ class ClusterView:
     the node has seen, -1: none.
     """
 
-    brokers: Callable[[], Mapping[int, Supported] | None]
-    silent: Callable[[], frozenset[int]]
-    last_epoch: Callable[[], int]
-    when_epoch: Callable[[int, Callable[[], None]], None]
+    brokers: "Callable[[], Mapping[int, Supported] | None]"
+    silent: "Callable[[], frozenset[int]]"
+    last_epoch: "Callable[[], int]"
+    when_epoch: "Callable[[int, Callable[[], None]], None]"
 
 
 class FeatureController:

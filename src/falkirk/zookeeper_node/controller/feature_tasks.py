@@ -31,11 +31,11 @@ class Check:
 class Update:
     """A request, until it is answered."""
 
-    request: UpdateFeaturesRequest
+    request: "UpdateFeaturesRequest"
     api_version: int
-    answer: Callable[[UpdateFeaturesResponse], None]
+    answer: "Callable[[UpdateFeaturesResponse], None]"
     deadline_ms: int
-    decision: UpdateDecision | None = None
+    decision: "UpdateDecision | None" = None
     is_answered: bool = False
 
     def succeed(self, decision: UpdateDecision) -> None:

@@ -26,13 +26,13 @@ class ZooKeeperView:
     """
 
     cluster_id: str
-    authorizer: Authorizer
-    api_ranges: Mapping[int, SupportedRange]
-    supported_features: Supported
-    finalized: Mapping[str, FinalizedRange]
+    authorizer: "Authorizer"
+    api_ranges: "Mapping[int, SupportedRange]"
+    supported_features: "Supported"
+    finalized: "Mapping[str, FinalizedRange]"
     features_epoch: int
-    brokers: Mapping[int, BrokerZnode]
+    brokers: "Mapping[int, BrokerZnode]"
     controller_id: int
     supports_features: bool
     internal_topics: frozenset[str]
-    update_features: Callable[[UpdateFeaturesRequest, int, Callable[[UpdateFeaturesResponse], None]], None] | None
+    update_features: "Callable[[UpdateFeaturesRequest, int, Callable[[UpdateFeaturesResponse], None]], None] | None"

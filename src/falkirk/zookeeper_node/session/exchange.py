@@ -45,7 +45,7 @@ class AskZooKeeper:
     """Execute an operation; request ids are never reused."""
 
     request_id: int
-    operation: Operation
+    operation: "Operation"
 
 
 ZooKeeperEffect = OpenSession | CloseSession | AskZooKeeper
@@ -66,7 +66,7 @@ class ZooKeeperAnswered:
     """The answer to one AskZooKeeper."""
 
     request_id: int
-    answer: Answer
+    answer: "Answer"
 
 
 @dataclass(frozen=True, slots=True)

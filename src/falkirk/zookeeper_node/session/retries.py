@@ -9,11 +9,12 @@ from falkirk.zookeeper_node.session.operations import Create, Failed, GetChildre
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from falkirk.zookeeper_node.session.operations import Answer
     from falkirk.zookeeper_node.session.session import Session
 
-    Repeatable = GetData | GetChildren | Create
+    Repeatable: TypeAlias = GetData | GetChildren | Create
 
 _PASSING: Final = (KeeperError.CONNECTION_LOSS, KeeperError.READ_ONLY)
 

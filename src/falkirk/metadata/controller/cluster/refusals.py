@@ -22,7 +22,7 @@ class Refusal:
 
     api: str
     node_id: int
-    error: ApiError
+    error: "ApiError"
 
 
 class Refusals:

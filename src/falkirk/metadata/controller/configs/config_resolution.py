@@ -44,12 +44,12 @@ class EffectiveConfig:
 class ConfigResolution:
     """The configs that stand behind those of the topics, as one node sees them."""
 
-    release: Release
+    release: "Release"
     node_id: int
-    static_configs: Mapping[str, str]
+    static_configs: "Mapping[str, str]"
     # What topics without configs of their own have, and the configs of node and cluster that it was made of.
     _inherited: dict[str, EffectiveConfig] = field(default_factory=dict, init=False)
-    _inherited_of: tuple[Mapping[str, str], ...] = field(default=(), init=False)
+    _inherited_of: "tuple[Mapping[str, str], ...]" = field(default=(), init=False)
 
     def topic_config(self, configs: ConfigsImage, overrides: Mapping[str, str], name: str) -> EffectiveConfig | None:
         """Return the effective value; None if the release does not know the config. `overrides`: the topic's own."""

@@ -198,9 +198,9 @@ class _Search:
     """What is needed, and of whom."""
 
     need: Need
-    image: MetadataImage
-    settings: ControllerSettings
-    context: FeatureUpdateContext
+    image: "MetadataImage"
+    settings: "ControllerSettings"
+    context: "FeatureUpdateContext"
 
     def blockers(self) -> Blockers:
         servers = list(self._servers())

@@ -96,16 +96,16 @@ class Lowerings:
     """The effects of lowering some features. `records` precede those that set the levels."""
 
     errors: dict[str, ApiError] = field(default_factory=dict)
-    records: list[VersionedRecord] = field(default_factory=list)
-    losses: list[Loss] = field(default_factory=list)
-    inaccessible: list[Loss | ReportedLoss] = field(default_factory=list)
+    records: "list[VersionedRecord]" = field(default_factory=list)
+    losses: "list[Loss]" = field(default_factory=list)
+    inaccessible: "list[Loss | ReportedLoss]" = field(default_factory=list)
     incompatible: list[IncompatibleFeature] = field(default_factory=list)
     # What coordinators have in use and lose, and the topics that nobody has looked into yet.
     cut_off: list[ReportedLoss] = field(default_factory=list)
     topics_to_survey: set[str] = field(default_factory=set)
     # What must be assessed before anything else is known.
     plan: LoweringPlan | None = None
-    prepared: PreparedLowering | None = None
+    prepared: "PreparedLowering | None" = None
 
 
 def lower_features(

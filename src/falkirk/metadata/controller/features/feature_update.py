@@ -22,6 +22,7 @@ from falkirk.slices import VISITS_PER_REPORT, SliceBudget
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from typing import TypeAlias
 
     from falkirk.ledger.findings import Blocker
     from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages import UpdateFeaturesRequest
     from falkirk.slices import Slices
 
-    Assess = Callable[[LoweringPlan], AssessedLowering | None]
+    Assess: TypeAlias = Callable[[LoweringPlan], AssessedLowering | None]
 
 _RESULTS_UP_TO: Final = 1
 _FAILED_TOGETHER: Final = "The update failed for all features since the following feature had an error: "
@@ -61,25 +62,25 @@ class FeatureUpdateContext:
 
     api_version: int
     kraft_version: int
-    voters: AbstractSet[int]
+    voters: "AbstractSet[int]"
     now_ms: int
-    lowering_support: Mapping[int, bool] = field(default_factory=dict)
+    lowering_support: "Mapping[int, bool]" = field(default_factory=dict)
     # Voters that have not fetched for a while.
-    silent_voters: AbstractSet[int] = frozenset()
-    last_contact_ms: Mapping[int, int] = field(default_factory=dict)
+    silent_voters: "AbstractSet[int]" = frozenset()
+    last_contact_ms: "Mapping[int, int]" = field(default_factory=dict)
     active_since_ms: int = 0
     # Why the quorum cannot raise kraft.version; None: it can.
     kraft_version_refusal: str | None = None
     # What coordinators have in use; None: nobody has looked yet.
-    use: CoordinatorUse | None = None
+    use: "CoordinatorUse | None" = None
     # What is worked out of a lowering over many steps, None as long as it is not; without it all is done at once.
-    assess: Assess | None = None
+    assess: "Assess | None" = None
 
 
 class ReportedLosses(NamedTuple):
     """Losses, and the JSON objects of as many as are reported."""
 
-    losses: tuple[Loss, ...]
+    losses: "tuple[Loss, ...]"
     items: list[dict[str, Any]]  # Any: JSON values
 
 
@@ -87,22 +88,22 @@ class ReportedLosses(NamedTuple):
 class FeatureUpdateDecision:
     """Records to append and the response. `errors`: by feature, in Kafka's order."""
 
-    request: UpdateFeaturesRequest
+    request: "UpdateFeaturesRequest"
     api_version: int
     # Whether the update is made as a whole or not at all.
     is_together: bool
-    errors: Mapping[str, ApiError]
-    records: tuple[VersionedRecord, ...] = ()
+    errors: "Mapping[str, ApiError]"
+    records: "tuple[VersionedRecord, ...]" = ()
     # What goes before them in a metadata transaction that they end; see ControllerResult.
-    transaction: tuple[VersionedRecord, ...] = ()
+    transaction: "tuple[VersionedRecord, ...]" = ()
     # What is in the way, and what goes on to exist without effect.
-    blockers: tuple[Blocker, ...] = ()
+    blockers: "tuple[Blocker, ...]" = ()
     # Stopped voters that do not support a level and are not in its way.
     left_behind: tuple[ReportedLoss, ...] = ()
-    inaccessible: tuple[Loss | ReportedLoss, ...] = ()
+    inaccessible: "tuple[Loss | ReportedLoss, ...]" = ()
     # What goes with the records, and the level that each changed feature has afterwards.
-    losses: tuple[Loss, ...] = ()
-    levels: Mapping[str, int] = field(default_factory=dict)
+    losses: "tuple[Loss, ...]" = ()
+    levels: "Mapping[str, int]" = field(default_factory=dict)
     # Whether the quorum is to raise kraft.version, whose records are raft's.
     is_kraft_version_raised: bool = False
     # An undo takes what was there before: metadata.version falls, or something else is lost.
@@ -114,8 +115,8 @@ class FeatureUpdateDecision:
     # What nobody has looked into yet.
     topics_to_survey: frozenset[str] = frozenset()
     # What must be assessed before anything is decided.
-    plan: LoweringPlan | None = None
-    prepared: PreparedLowering | None = None
+    plan: "LoweringPlan | None" = None
+    prepared: "PreparedLowering | None" = None
     # The losses of an earlier decision as they are reported.
     reported: ReportedLosses | None = None
 

@@ -47,15 +47,15 @@ class LoweringPlan:
     """
 
     scrubs_elr: bool
-    to: MetadataVersion | None
-    others: Mapping[str, int]
+    to: "MetadataVersion | None"
+    others: "Mapping[str, int]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessedLowering:
     """The losses of a plan for one image; `records` remove eligible leader replicas."""
 
-    elr_losses: list[Loss]
+    elr_losses: "list[Loss]"
     records: list[VersionedRecord]
     report: LossReport
     prepared: PreparedLowering
@@ -64,11 +64,11 @@ class AssessedLowering:
 class _JudgedTopic(NamedTuple):
     """A topic, what it loses, the records that remove its eligible leader replicas, and the topic afterwards."""
 
-    topic: Topic
-    elr_losses: list[Loss]
+    topic: "Topic"
+    elr_losses: "list[Loss]"
     records: list[VersionedRecord]
     report: LossReport
-    after: Topic
+    after: "Topic"
 
 
 class LoweringWork:

@@ -55,7 +55,7 @@ class Sweep:
 
     cause: Cause
     broker_id: int
-    keys: Iterator[PartitionKey]
+    keys: "Iterator[PartitionKey]"
     directories: frozenset[bytes] = frozenset()
     is_first: bool = field(default=True, init=False)
     is_resumed: bool = False

@@ -39,11 +39,11 @@ class Surroundings:
     new replica is placed. `elr_enabled`: eligible.leader.replicas.version is finalized.
     """
 
-    metadata_version: MetadataVersion
+    metadata_version: "MetadataVersion"
     elr_enabled: bool
     min_insync_replicas: int
-    may_lead: Callable[[int], bool]
-    default_directory: Callable[[int], bytes]
+    may_lead: "Callable[[int], bool]"
+    default_directory: "Callable[[int], bytes]"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class PartitionChange:
 
     topic_id: bytes
     partition_id: int
-    partition: Partition
+    partition: "Partition"
     surroundings: Surroundings
     election: Election = Election.ONLINE
     isr: tuple[int, ...] | None = None
@@ -60,7 +60,7 @@ class PartitionChange:
     leader_recovery_state: int | None = None
     # Replicas whose brokers lost writes when they went down: they are not eligible any more.
     unclean_shutdown: tuple[int, ...] = ()
-    directories: Mapping[int, bytes] | None = None
+    directories: "Mapping[int, bytes] | None" = None
 
     def record(self) -> VersionedRecord | None:
         """Return the record that says what changes; None if nothing does."""

@@ -48,7 +48,7 @@ _TWO_PHASE_COMMIT_SINCE: Final = 6
 class DeletedAcls:
     """The ACLs that one filter deleted, sorted by id, or the error that kept it from deleting."""
 
-    acls: tuple[Acl, ...] = ()
+    acls: "tuple[Acl, ...]" = ()
     error: ApiError = NO_ERROR
 
 

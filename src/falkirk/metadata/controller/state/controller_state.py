@@ -36,7 +36,7 @@ class Replayed:
 
     before: MetadataImage
     image: MetadataImage
-    indexes: ControllerIndexes
+    indexes: "ControllerIndexes"
 
 
 class ControllerState:

@@ -23,10 +23,10 @@ class PreparedLowering:
     It holds for an image with these `topics` alone. `partitions`: the index of all partitions afterwards.
     """
 
-    topics: TopicsImage
-    after: TopicsImage
-    report: LossReport
-    partitions: BrokerPartitions
+    topics: "TopicsImage"
+    after: "TopicsImage"
+    report: "LossReport"
+    partitions: "BrokerPartitions"
 
     def replay(self, delta: MetadataDelta, record: WireMessage) -> None:
         """Replay what a record does to everything but topics."""

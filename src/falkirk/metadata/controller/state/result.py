@@ -23,9 +23,9 @@ class ControllerResult(Generic[R_co]):
     whatever becomes of the records; None: it waits as long as it takes. `prepared`: what replaying them does to topics.
     """
 
-    records: tuple[VersionedRecord, ...]
+    records: "tuple[VersionedRecord, ...]"
     response: R_co
     is_atomic: bool = True
-    transaction: tuple[VersionedRecord, ...] = ()
+    transaction: "tuple[VersionedRecord, ...]" = ()
     answer_by_ms: int | None = None
-    prepared: PreparedLowering | None = None
+    prepared: "PreparedLowering | None" = None

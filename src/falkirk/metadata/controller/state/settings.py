@@ -18,7 +18,7 @@ class ControllerSettings:
 
     node_id: int
     cluster_id: str
-    release: Release
+    release: "Release"
     num_partitions: int = 1
     default_replication_factor: int = 1
     broker_session_timeout_ms: int = 9000
@@ -28,5 +28,5 @@ class ControllerSettings:
     delegation_token_expiry_check_interval_ms: int = 3600 * 1000
     delegation_token_secret_key: str | None = None
     metadata_max_idle_interval_ms: int = 500  # a NoOpRecord after so long without a record; 0: never
-    supported_features: Mapping[str, SupportedRange] = field(default_factory=dict)  # what the node tells of itself
-    static_configs: Mapping[str, str] = field(default_factory=dict)
+    supported_features: "Mapping[str, SupportedRange]" = field(default_factory=dict)  # what the node tells of itself
+    static_configs: "Mapping[str, str]" = field(default_factory=dict)

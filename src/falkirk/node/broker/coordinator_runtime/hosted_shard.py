@@ -29,6 +29,7 @@ from falkirk.storage.log.verification import UNVERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.storage.log.unified_log import UnifiedLog
 
-    Done = Callable[[WireStruct | ErrorCode], None]
+    Done: TypeAlias = Callable[[WireStruct | ErrorCode], None]
 
 PIECE_BYTES: Final = 128 * 1024
 """How much of a log is loaded in one step: replaying it takes some ten milliseconds."""
@@ -74,16 +75,16 @@ class HostContext(Generic[S]):
     """
 
     name: str
-    step: Step
-    replicas: ReplicaManager
-    effects: Callable[[Effect], None]
-    make_shard: Callable[[int], S]
-    make_loader: Callable[[S], ShardLoader]
-    enter: Callable[[S], None]
-    touch: Callable[[HostedShard[S]], None]
-    send_markers: Callable[[HostedShard[S], S, Sequence[TransactionMarkers]], None]
-    encoder: RecordEncoder
-    compression: Compression
+    step: "Step"
+    replicas: "ReplicaManager"
+    effects: "Callable[[Effect], None]"
+    make_shard: "Callable[[int], S]"
+    make_loader: "Callable[[S], ShardLoader]"
+    enter: "Callable[[S], None]"
+    touch: "Callable[[HostedShard[S]], None]"
+    send_markers: "Callable[[HostedShard[S], S, Sequence[TransactionMarkers]], None]"
+    encoder: "RecordEncoder"
+    compression: "Compression"
     commit_timeout_ms: int
 
 

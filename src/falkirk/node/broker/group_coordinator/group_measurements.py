@@ -22,10 +22,10 @@ class GroupMeasurements:
     `shards`: the partitions of `__consumer_offsets` that the broker leads, by state.
     """
 
-    groups: Mapping[tuple[GroupType, str], int]
+    groups: "Mapping[tuple[GroupType, str], int]"
     offsets: int
-    shards: Mapping[HostState, int]
-    counters: GroupCounters
+    shards: "Mapping[HostState, int]"
+    counters: "GroupCounters"
 
     def count(self, type_: GroupType, *states: str) -> int:
         """Return the number of groups of a type, in these states if any are given."""

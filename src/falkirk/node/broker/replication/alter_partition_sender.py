@@ -34,9 +34,9 @@ _EPOCHS_SINCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    partition: TopicIdPartition
-    proposed: ProposedIsr
-    done: Callable[[AlteredIsr | ErrorCode], None]
+    partition: "TopicIdPartition"
+    proposed: "ProposedIsr"
+    done: "Callable[[AlteredIsr | ErrorCode], None]"
 
 
 class AlterPartitionSender:

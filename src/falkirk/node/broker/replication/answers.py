@@ -20,7 +20,7 @@ class PartitionProduced(msgspec.Struct, frozen=True, kw_only=True):
     base_offset: int = -1
     log_append_time_ms: int = -1
     log_start_offset: int = -1
-    record_errors: tuple[RecordError, ...] = ()
+    record_errors: "tuple[RecordError, ...]" = ()
     error_message: str | None = None
 
 

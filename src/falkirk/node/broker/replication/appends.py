@@ -31,7 +31,7 @@ _PLAIN_REFUSALS: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO
 class _AppendChecks(NamedTuple):
     """How the log of one partition is to check the records, as in `UnifiedLog.append_as_leader`."""
 
-    origin: AppendOrigin
+    origin: "AppendOrigin"
     guard: int
     transaction_version: int
 

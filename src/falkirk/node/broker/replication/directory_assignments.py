@@ -38,7 +38,7 @@ _NO_REPLICA: Final = frozenset(
 @dataclass(frozen=True, slots=True)
 class _Assignment:
     directory_id: bytes
-    done: Callable[[], None] | None
+    done: "Callable[[], None] | None"
 
 
 class DirectoryAssignments:

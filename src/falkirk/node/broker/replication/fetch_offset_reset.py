@@ -23,7 +23,7 @@ class FetchOffsetReset:
     If that is above our end, our records are gone there; if not, the leader has caught up since.
     """
 
-    followed: FollowedPartition
+    followed: "FollowedPartition"
     needs_start_offset: bool = False
 
     def apply(self, offset: int) -> bool:

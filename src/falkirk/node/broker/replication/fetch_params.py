@@ -30,7 +30,7 @@ class FetchParams:
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
-    isolation: FetchIsolation
+    isolation: "FetchIsolation"
     rack: str = ""
     client_host: str = ""
     is_leader_only: bool = True
@@ -53,7 +53,7 @@ class FetchPartition:
     log_start_offset: int = NO_OFFSET
     high_watermark: int | None = None
     """The follower's (v18, KIP-1166); None: not sent."""
-    quiet: QuietPartition | None = None
+    quiet: "QuietPartition | None" = None
     """The partition when the last response to this had nothing of it; while that holds nothing is read."""
 
 
@@ -74,8 +74,8 @@ class PartitionFetched:
     last_stable_offset: int = NO_OFFSET
     log_start_offset: int = NO_OFFSET
     records: bytes | memoryview = b""
-    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+    aborted_transactions: "tuple[AbortedTransaction, ...] | None" = None
     diverging_epoch: DivergingEpoch | None = None
     preferred_read_replica: int = -1
-    quiet: QuietPartition | None = None
+    quiet: "QuietPartition | None" = None
     """The partition as it was read, if there was nothing; None where more than its log decides."""

@@ -17,6 +17,7 @@ from falkirk.storage.log.read import FetchIsolation, OffsetOutOfRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.fetch_params import FetchParams, FetchPartition
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.slices import Slices
 
-    Fetched = Sequence[tuple[TopicIdPartition, PartitionFetched]]
+    Fetched: TypeAlias = Sequence[tuple[TopicIdPartition, PartitionFetched]]
 
 READ_PER_SLICE: Final = 1_000
 """Partitions: about 10 ms."""

@@ -22,7 +22,7 @@ class FollowedPartition:
     Methods raise OSError if the disk fails.
     """
 
-    partition: HostedPartition
+    partition: "HostedPartition"
     leader_epoch: int
     fetch_offset: int
     last_fetched_epoch: int | None

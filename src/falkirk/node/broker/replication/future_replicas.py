@@ -37,7 +37,7 @@ class _State(Enum):
 
 @dataclass(slots=True, eq=False)
 class _Move:
-    partition: HostedPartition
+    partition: "HostedPartition"
     state: _State = _State.COPYING
 
 
@@ -47,7 +47,7 @@ class FutureReplicas:
     `quota`: while its rate is exceeded, nothing is copied.
     """
 
-    logs: LogManager
+    logs: "LogManager"
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ProposedIsr:
     """An ISR change. `brokers`: the new ISR with broker epochs, -1 if unknown; `added`: the replica that joins."""
 
-    brokers: Mapping[int, int]
+    brokers: "Mapping[int, int]"
     leader_epoch: int
     partition_epoch: int
     leader_recovery_state: int

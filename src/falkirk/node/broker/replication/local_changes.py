@@ -26,12 +26,12 @@ class LocalChange:
     """A replica of this broker whose partition has changed: `before` is the state that was applied last, if any was."""
 
     key: TopicIdPartition
-    before: Partition | None
+    before: "Partition | None"
 
 
 @dataclass(slots=True)
 class _Waiting:
-    before: Partition | None
+    before: "Partition | None"
     # The end offset of the last image that does not have the change.
     start_offset: int
 

@@ -26,7 +26,7 @@ _SUFFIX_BYTES: Final = len(".") + 32 + len("-future")
 class LogDirMoves:
     """`preferred`: the directories of replicas that do not exist here yet. `logs` is set before anything moves."""
 
-    logs: LogManager
+    logs: "LogManager"
 
     def __init__(
         self,

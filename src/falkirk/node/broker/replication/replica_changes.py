@@ -53,7 +53,7 @@ WORK_OF_RENAME: Final = 32
 class ReplicaChanges:
     """Applies changes in slices, in their order. `logs` is set before anything is applied."""
 
-    logs: LogManager
+    logs: "LogManager"
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class ReplicaManager:
     the broker stops. `logs` may be used once `is_started`. `quotas`: the throttles.
     """
 
-    logs: LogManager
+    logs: "LogManager"
 
     def __init__(
         self,

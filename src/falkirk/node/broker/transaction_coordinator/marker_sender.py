@@ -22,6 +22,7 @@ from falkirk.protocol.topic_partition import TopicPartition, by_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.node.broker.replication.context import ReplicationContext
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.protocol.schema import WireMessage
 
-    Results = Mapping[TopicPartition, ErrorCode]
+    Results: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 PARTITIONS_MAX: Final = 500
 """How many partitions a request has at most, and how many are written here in one step: some 25 milliseconds."""
@@ -64,9 +65,9 @@ _EXPECTED: Final = frozenset(
 class _Sending:
     """The markers of one transaction. `is_wanted` is False once its shard is gone: the next leader sends them."""
 
-    markers: TransactionMarkers
-    is_wanted: Callable[[], bool]
-    done: Callable[[Results], None]
+    markers: "TransactionMarkers"
+    is_wanted: "Callable[[], bool]"
+    done: "Callable[[Results], None]"
 
 
 _Entry = tuple[_Sending, TopicPartition]

@@ -20,6 +20,7 @@ from falkirk.versions.release import TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.outcome import Token
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from falkirk.node.step import Step
     from falkirk.protocol.topic_partition import TopicPartition
 
-    _Shard = HostedShard[TransactionCoordinatorShard]
+    _Shard: TypeAlias = HostedShard[TransactionCoordinatorShard]
 
 
 TRANSACTIONS_AT_ONCE: Final = 500

@@ -21,8 +21,8 @@ class TransactionMeasurements:
     `leaderless_markers` wait for a leader of their partition, `queued_markers` for their turn or a repetition.
     """
 
-    states: Mapping[TransactionState, int]
-    shards: Mapping[HostState, int]
+    states: "Mapping[TransactionState, int]"
+    shards: "Mapping[HostState, int]"
     leaderless_markers: int
     queued_markers: int
 

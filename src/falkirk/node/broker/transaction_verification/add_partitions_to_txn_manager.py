@@ -25,6 +25,7 @@ from falkirk.versions.release import TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.connections.outbound_connections import OutboundConnections
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResult
     from falkirk.protocol.schema import WireMessage
 
-    Verified = Callable[[Mapping[TopicPartition, ErrorCode]], None]
+    Verified: TypeAlias = Callable[[Mapping[TopicPartition, ErrorCode]], None]
 
 _PURPOSE: Final = "add-partitions-to-txn"
 
@@ -54,9 +55,9 @@ class PartitionsOfTransaction:
     transactional_id: str
     producer_id: int
     producer_epoch: int
-    partitions: Sequence[TopicPartition]
+    partitions: "Sequence[TopicPartition]"
     operation: SupportedOperation
-    verified: Verified
+    verified: "Verified"
 
     def refuse(self, error: ErrorCode) -> None:
         """Refuse all partitions."""

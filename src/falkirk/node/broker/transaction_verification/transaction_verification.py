@@ -38,8 +38,8 @@ _RETRY_BACKOFF_MAX: Final = "add.partitions.to.txn.retry.backoff.max.ms"
 class Verdict:
     """`errors` of partitions whose records must not be appended, and the guards with which the others are."""
 
-    errors: Mapping[TopicIdPartition, ErrorCode]
-    guards: Mapping[TopicIdPartition, int]
+    errors: "Mapping[TopicIdPartition, ErrorCode]"
+    guards: "Mapping[TopicIdPartition, int]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +49,9 @@ class TransactionalAppend:
     transactional_id: str
     producer_id: int
     producer_epoch: int
-    sequences: Mapping[TopicIdPartition, int]
+    sequences: "Mapping[TopicIdPartition, int]"
     operation: SupportedOperation
-    done: Callable[[Verdict], None]
+    done: "Callable[[Verdict], None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +59,9 @@ class _Begun:
     """An append whose coordinator is asked about the partitions in `requested`; until `give_up_ms` it may be busy."""
 
     append: TransactionalAppend
-    errors: dict[TopicIdPartition, ErrorCode]
-    guards: dict[TopicIdPartition, int]
-    requested: Mapping[TopicPartition, TopicIdPartition]
+    errors: "dict[TopicIdPartition, ErrorCode]"
+    guards: "dict[TopicIdPartition, int]"
+    requested: "Mapping[TopicPartition, TopicIdPartition]"
     give_up_ms: int
 
 

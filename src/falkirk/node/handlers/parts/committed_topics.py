@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
     from falkirk.node.handlers.parts.group_requests import Operation
     from falkirk.node.handlers.parts.handler_result import AnswerLater
+    from falkirk.node.handlers.parts.requested_topics import SortedTopics
     from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.protocol.messages import OffsetCommitResponse, TxnOffsetCommitResponse
@@ -63,7 +64,8 @@ def commit_topics(
         partitions: list[Any] = found.partitions
         return partitions
 
-    sorted_ = sort_topics(view, context, request.topics, by_id=by_id)
+    # Any: topics of either request.
+    sorted_: SortedTopics[Any] = sort_topics(view, context, request.topics, by_id=by_id)
     for topic, index, error in sorted_.refused:
         partitions_of(topic.name, topic.topic_id).append(partition_class(index, error))
     if not sorted_.accepted:

@@ -13,12 +13,13 @@ from falkirk.protocol.schema import WireStruct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.node.handlers.parts.view import BrokerView
 
-    Describe = Callable[[GroupCoordinatorShard, Sequence[str], Token], Outcome]
+    Describe: TypeAlias = Callable[[GroupCoordinatorShard, Sequence[str], Token], Outcome]
 
 D = TypeVar("D", bound=WireStruct)
 

@@ -11,6 +11,7 @@ from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.view import BrokerView
     from falkirk.protocol.schema import WireMessage
 
-    Operation = Callable[[GroupCoordinatorShard, Token], Outcome]
+    Operation: TypeAlias = Callable[[GroupCoordinatorShard, Token], Outcome]
 
 GROUP_AUTHORIZATION_FAILED: Final = "Group authorization failed."
 

@@ -45,14 +45,14 @@ class AnswerInSlices:
     One that is for all is kept if topics and brokers are still those of the first step.
     """
 
-    slices: Slices[EncodedResponse | EncodedPieces | WireMessage]
+    slices: "Slices[EncodedResponse | EncodedPieces | WireMessage]"
 
 
 @dataclass(frozen=True, slots=True)
 class InPieces:
     """A response whose large fields of bytes are sent without copying them once more."""
 
-    message: WireMessage
+    message: "WireMessage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class InSlices:
     once more if the controller's state changes meanwhile.
     """
 
-    decide: Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]
+    decide: "Callable[[], Slices[WireMessage | ControllerResult[WireMessage]]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class AnswerLaterInSlices:
     they may overtake it.
     """
 
-    start: Callable[[Answer], Slices[None]]
+    start: "Callable[[Answer], Slices[None]]"
     is_exclusive: bool = False
 
 
@@ -129,8 +129,8 @@ class AnswerLaterInSlices:
 class Unwrapped:
     """The request inside an envelope: it is handled next, and its response is put into an EnvelopeResponse."""
 
-    request: RequestReceived
-    context: RequestContext
+    request: "RequestReceived"
+    context: "RequestContext"
 
 
 def in_slices_if(

@@ -37,7 +37,7 @@ class Route(Generic[V, R]):
 
     needs: type[V]
     request: type[R]
-    handler: Callable[[V, RequestContext, R], HandlerResult]
+    handler: "Callable[[V, RequestContext, R], HandlerResult]"
     elements_max: int = ELEMENTS_MAX
 
     @property

@@ -33,31 +33,31 @@ class NodeView:
 
     node_id: int
     cluster_id: str
-    release: Release
-    image: MetadataImage
-    authorizer: Authorizer
+    release: "Release"
+    image: "MetadataImage"
+    authorizer: "Authorizer"
     now_ms: int
-    api_ranges: Mapping[int, SupportedRange]
+    api_ranges: "Mapping[int, SupportedRange]"
     kraft_version: int
-    supported_features: Mapping[str, SupportedRange]
+    supported_features: "Mapping[str, SupportedRange]"
     leader_id: int | None
     features_epoch: int
-    static_configs: Mapping[str, str]
-    metadata_progress: Callable[[], MetadataProgress]
-    quotas: ClientQuotas
-    random: Chance
+    static_configs: "Mapping[str, str]"
+    metadata_progress: "Callable[[], MetadataProgress]"
+    quotas: "ClientQuotas"
+    random: "Chance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerView(NodeView):
     """The view on every listener of the broker role."""
 
-    broker: BrokerServices
+    broker: "BrokerServices"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerView(NodeView):
     """The view on a listener of the controller role while this node is the active controller."""
 
-    controller: Controller
-    feature_updates: FeatureUpdates
+    controller: "Controller"
+    feature_updates: "FeatureUpdates"

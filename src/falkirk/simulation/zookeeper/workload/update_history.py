@@ -32,7 +32,7 @@ class RequestedUpdate:
     """
 
     what: str
-    levels: Mapping[str, int]
+    levels: "Mapping[str, int]"
     is_dry_run: bool
     over_at_ms: int
     outcomes: dict[str, Outcome] = field(default_factory=dict)

@@ -57,7 +57,7 @@ class Transaction:
 class _Session:
     timeout_ms: int
     last_contact_ms: int
-    notify: Callable[[str], None]
+    notify: "Callable[[str], None]"
     data_watches: dict[str, None] = field(default_factory=dict)
     child_watches: dict[str, None] = field(default_factory=dict)
 

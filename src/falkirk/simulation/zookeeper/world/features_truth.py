@@ -24,8 +24,8 @@ class Written:
 
     session_id: int
     at_ms: int
-    znode: Znode | None
-    state: FeatureState | None
+    znode: "Znode | None"
+    state: "FeatureState | None"
 
     @property
     def is_by_hand(self) -> bool:

@@ -60,8 +60,8 @@ EPOCH_MS: Final = 1_700_000_000_000
 class Build:
     """A release, the additional features it supports, and the inter-broker protocol in its configuration."""
 
-    release: Release
-    supported: Supported
+    release: "Release"
+    supported: "Supported"
     inter_broker_protocol: str
     writes_kip_778: bool = False
 
@@ -94,7 +94,7 @@ class Reading(NamedTuple):
     """What a node has read of the features: whether it has, the last valid state, and whether that is outdated."""
 
     is_known: bool
-    state: FeatureState | None
+    state: "FeatureState | None"
     is_malformed: bool
 
 
@@ -108,11 +108,11 @@ class Known:
     is_caught_up: bool = False
     is_malformed: bool = False
     # The last state that could be parsed.
-    state: FeatureState | None = None
+    state: "FeatureState | None" = None
     # By broker id: the znode as last read, and when this content was first read.
     brokers: dict[int, tuple[Znode, int]] = field(default_factory=dict)
     # Registrations that are gone: when they were last seen, and what the broker supported.
-    over: list[tuple[int, Supported]] = field(default_factory=list)
+    over: "list[tuple[int, Supported]]" = field(default_factory=list)
 
     def record(self, operation: Operation, answer: Answer, features_path: str, now_ms: int) -> None:
         """Record an answer."""

@@ -62,13 +62,13 @@ class LinkConditions:
     late_notifications: float = 0.0
     late_ms_max: int = 0
     # The state of servers that lag behind; None if all are up to date.
-    lagging: Ensemble | None = None
+    lagging: "Ensemble | None" = None
 
 
 @dataclass(slots=True, eq=False)
 class _Request:
     request_id: int
-    operation: Operation
+    operation: "Operation"
     is_sent: bool = False
 
     @property
@@ -80,9 +80,9 @@ class _Request:
 class _Pipe(Generic[T]):
     """One direction of a connection: delivers in order, each item when its delay is over."""
 
-    clock: Clock
-    is_blocked: Callable[[], bool]
-    receive: Callable[[T], None]
+    clock: "Clock"
+    is_blocked: "Callable[[], bool]"
+    receive: "Callable[[T], None]"
     waiting: deque[tuple[int, T]] = field(default_factory=deque)
     last_due_ms: int = 0
     is_closed: bool = False

@@ -1,0 +1,92 @@
+"""The core stays source that mypyc compiles as Python runs it: what it takes otherwise has no place there.
+
+docs/internals/compiled.md says what each rule is for.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src/falkirk"
+DRIVERS = {"cli", "client", "columnar", "lift", "logdir", "mirror", "operations", "pipeline", "server"}
+CORE = {
+    path: ast.parse(path.read_text())
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.relative_to(PACKAGE).parts[0] not in DRIVERS
+}
+
+
+def checked_blocks(module: ast.AST) -> Iterator[ast.stmt]:
+    """What stands under `if TYPE_CHECKING`."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from node.body
+
+
+def names_of_checking(module: ast.AST) -> set[str]:
+    names = set()
+    for statement in checked_blocks(module):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in statement.names}
+        elif isinstance(statement, ast.AnnAssign):
+            names.add(ast.unparse(statement.target))
+    return names
+
+
+def classes_and_implicit_aliases(module: ast.Module) -> Iterator[ast.AST]:
+    """A class there does not exist, and mypyc looks for it; an alias without TypeAlias is a variable to it."""
+    for statement in checked_blocks(module):
+        is_alias = isinstance(statement, ast.AnnAssign) and ast.unparse(statement.annotation) == "TypeAlias"
+        is_type_variable = isinstance(statement, ast.Assign) and ast.unparse(statement.value).startswith("TypeVar(")
+        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not (isinstance(statement, ast.Import | ast.ImportFrom) or is_alias or is_type_variable or is_docstring):
+            yield statement
+
+
+def unquoted_fields_of_checked_types(module: ast.Module) -> Iterator[ast.AST]:
+    """Annotations of a class body are evaluated when it is imported, whatever `from __future__` says."""
+    absent = names_of_checking(module)
+    for node in ast.walk(module):
+        for statement in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(statement, ast.AnnAssign):
+                read = {name.id for name in ast.walk(statement.annotation) if isinstance(name, ast.Name)}
+                if read & absent:
+                    yield statement
+
+
+def errors_of_one_name(module: ast.Module) -> Iterator[ast.AST]:
+    """The second handler raises TypeError when it is entered: the variable has the type of the first."""
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef | ast.Module):
+            handlers = [node for node in within(function) if isinstance(node, ast.ExceptHandler) and node.name]
+            times = Counter(handler.name for handler in handlers)
+            types = {(handler.name, ast.unparse(handler.type)) for handler in handlers if handler.type}
+            for handler in handlers:
+                if times[handler.name] > 1 and sum(name == handler.name for name, _ in types) > 1:
+                    yield handler
+
+
+def within(scope: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a function, not in the functions and classes inside it."""
+    for node in ast.iter_child_nodes(scope):
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            yield from within(node)
+
+
+RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
+    (classes_and_implicit_aliases, "if TYPE_CHECKING:\n    A = int | str"),
+    (unquoted_fields_of_checked_types, "if TYPE_CHECKING:\n    from a import B\nclass C:\n    b: list[B]"),
+    (errors_of_one_name, "try: pass\nexcept KeyError as e: pass\ntry: pass\nexcept OSError as e: pass"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("found", "bad"), RULES)
+def test_the_core_has_nothing_that_mypyc_takes_otherwise(found, bad):
+    assert list(found(ast.parse(bad))) != [], "the rule finds nothing"
+    places = [f"{path.relative_to(PACKAGE)}:{node.lineno}" for path, tree in CORE.items() for node in found(tree)]
+    assert places == []
