@@ -3,7 +3,6 @@
 import pytest
 from lift_fakes import HIGH, LOW, VOTERS, FakeBrokers, FakeControllers, FakeLift, KilledError, lifted_cluster, originals
 
-from falkirk.lift import in_place
 from falkirk.lift.errors import HookError, LiftError
 from falkirk.lift.in_place import InPlace, replaced_voters
 from falkirk.lift.journal import OriginalBroker
@@ -15,6 +14,7 @@ ALL_KAFKA = {1: "kafka", 2: "kafka", 3: "kafka"}
 pytestmark = pytest.mark.usefixtures("polls_at_once")
 # Calls of hooks in a lift that nothing stops: two nodes are replaced and restored.
 HOOKS = 8
+ASKED_BEFORE_IT_ENDS = 10
 
 
 class FakeHooks:
@@ -139,8 +139,7 @@ def test_of_two_controllers_kafka_does_not_come_back_to_such_a_log():
     assert lifted.controllers.running == {1: "kafka", 2: "falkirk"}
 
 
-def test_what_falkirk_never_leads_is_given_back(monkeypatch):
-    monkeypatch.setattr(in_place, "_ELECTION_S", 0.0)
+def test_what_falkirk_never_leads_is_given_back():
     lifted = Lifted()
     lifted.controllers.refusals = 1000
     with pytest.raises(LiftError, match=r"falkirk has won none of 20 elections\. The voters are 1, 2, 3 again"):
@@ -233,3 +232,25 @@ def test_a_controller_that_has_ended_before_it_was_seen_to_follow_is_started_aga
     lifted.go()
     assert ("start_falkirk", 2) in lifted.hooks.calls[2:]
     assert lifted.controllers.running == ALL_KAFKA
+
+
+def test_a_controller_that_ends_while_the_lowered_log_is_waited_for_is_started_again():
+    lifted = Lifted(count=1)
+    controllers, versions_at = lifted.controllers, lifted.controllers.versions_at
+    asked = 0
+
+    async def dies_once_it_was_asked(endpoint):
+        nonlocal asked
+        if controllers.level == LOW:
+            asked += 1
+            controllers.holds_lowering |= asked == 1
+        if asked == ASKED_BEFORE_IT_ENDS:
+            controllers.running[1] = None
+            controllers.elect()
+        return await versions_at(endpoint)
+
+    controllers.versions_at = dies_once_it_was_asked
+    lifted.go()
+    called = ["stop", "start_falkirk", "start_falkirk", "stop_falkirk", "start"]
+    assert lifted.hooks.calls == [(name, 1) for name in called]
+    assert controllers.running == {1: "kafka"}

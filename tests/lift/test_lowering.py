@@ -30,8 +30,9 @@ CONTROLLERS = 2
 OPEN = "Open transactions have not ended in time: transactional id t has an open transaction"
 
 
-def lower(answers, accepted=()):
+def lower(answers, accepted=(), cluster=None):
     """Lower the level by a controller that answers UpdateFeatures in this order; return what it was sent."""
+    cluster = cluster or lifted_cluster(FakeQuorum(), FakeBrokers())
     updates, answers = [], iter(answers)
     low, high = {"metadata.version": LOW}, {"metadata.version": HIGH, "transaction.version": 2}
 
@@ -55,7 +56,6 @@ def lower(answers, accepted=()):
             async def leader():
                 return node.endpoint
 
-            cluster = lifted_cluster(FakeQuorum(), FakeBrokers())
             file = msgspec.structs.replace(FILE, accept_losses=list(accepted))
             lowering = Lowering(file, parse_target("3.9"), cluster, leader=leader, config=ClientConfig())
             await lowering.steps()[0].act()
@@ -99,3 +99,18 @@ def test_open_transactions_that_do_not_end_are_named_with_what_to_do_and_never_a
         f"the level was not lowered: {OPEN}. End them and begin a new lift, or name open_transaction in "
         "accept_losses: then those that stay open are aborted"
     )
+
+
+def test_a_controller_that_ends_with_its_answer_is_started_again_before_anybody_waits_for_its_level():
+    quorum = FakeQuorum(level=LOW, leader_id=None)
+    # Brokers that lost their controller report what was before.
+    cluster = lifted_cluster(quorum, FakeBrokers(level=HIGH))
+    revived = []
+
+    async def revive():
+        revived.append(9)
+        quorum.leader_id = 9
+
+    cluster.revive = revive
+    _, error = lower([UpdateFeaturesResponse(), UpdateFeaturesResponse()], cluster=cluster)
+    assert (error, revived) == (None, [9])

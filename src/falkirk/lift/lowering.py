@@ -81,6 +81,8 @@ class Lowering:
         losses = [] if details is None else details.losses
         bundle = None if details is None else details.undo_bundle
         self._cluster.note("level-lowered", {"losses": losses, "levels": levels, "undo_bundle": bundle})
+        # Where its controller has ended since, nobody may report the level until it runs again.
+        await self._cluster.is_lowered_within()
 
     async def _update(self, admin: AsyncAdmin, updates: Mapping[str, FeatureUpdate]) -> UpdateOutcome:
         """Lower the levels; transactions that are open may end before, or are aborted then if that is accepted.
@@ -119,9 +121,16 @@ class Lowering:
         return await self._cluster.are_brokers_lowered()
 
     async def _follow(self) -> None:
-        """Start what is needed and has ended since."""
+        """Start what is needed and has ended, until every node follows."""
+        await self._cluster.until(self._is_followed_or_revived, "every node has the lowered log")
+
+    async def _is_followed_or_revived(self) -> bool:
+        """Return whether every node follows; where one does not, start what has ended."""
+        if await self._is_followed():
+            return True
         if self._cluster.revive is not None:
             await self._cluster.revive()
+        return False
 
     def _check_accepted(self, result: UpdateFeaturesResult) -> None:
         """Raise LiftError unless only losses of accepted kinds are in the way."""
