@@ -15,9 +15,9 @@ KAFKA = $(PYTEST) --numprocesses $(KAFKA_JOBS) --dist loadgroup --no-loadscope-r
 # Where it is set, every node and every command that a test starts would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test test-kafka test-browser test-all lint format bench docs lock generate clean
+.PHONY: setup demo check test test-kafka test-browser test-all lint format bench docs site lock clean help
 
-setup: $(STAMP)
+setup: $(STAMP) ## makes .venv with what requirements.lock pins
 
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "falkirk needs Python 3.11 or newer")'
@@ -26,53 +26,60 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
-demo: setup
+demo: setup ## a cluster goes from 4.3 to 3.9 under load, four minutes
 	$(BIN)/python demo/run.py
 
 # Pure and quick: two minutes on two cores.
-check: setup
+check: setup ## the quick pure tests, two minutes
 	$(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow)"
 
 # All that is pure, so Python is enough: five minutes on two cores.
-test: setup
+test: setup ## all pure tests, five minutes
 	$(PURE) -m "not ($(JVM) or browser or full)"
 
 # What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
-test-kafka: setup
+test-kafka: setup ## what starts real Kafka, Spark or ZooKeeper (Java 17, Maven)
 	$(KAFKA) -m "($(JVM)) and not full"
 
 # What opens pages in a browser: needs Debian's package `chromium`.
-test-browser: setup
+test-browser: setup ## what opens pages in Chromium
 	$(PYTEST) -m "browser and not full"
 
 # Everything: the full matrices, and three times as many examples in property tests.
-test-all: setup
+test-all: setup ## everything, hours
 	$(PURE) --hypothesis-profile full -m "not ($(JVM) or browser)"
 	$(KAFKA) --hypothesis-profile full -m "$(JVM)"
 	$(PYTEST) --hypothesis-profile full -m browser
 
-lint: setup
+lint: setup ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: setup
+format: setup ## formats the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup
+bench: setup ## the benchmarks
 	$(BIN)/python benchmarks/run.py
 
 # The parts of docs/reference that are made from code and schemas.
-docs: setup
+docs: setup ## makes the generated pages of docs/reference anew
 	$(BIN)/python tools/document_protocol.py
 	$(BIN)/python tools/document_tables.py
 	$(BIN)/python tools/document_features.py
 
+# The site of docs/, in site/: `python -m http.server -d site` shows it.
+site: setup ## makes the site of docs/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 # Pins what pyproject.toml asks for, with hashes, naming no index.
-lock: setup
+lock: setup ## pins what pyproject.toml asks for
 	$(BIN)/python tools/lock.py
 
-clean:
-	rm -rf $(VENV) .cache demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+clean: ## removes what the others made
+	rm -rf $(VENV) .cache demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
+
+help: ## lists the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'

@@ -11,6 +11,8 @@ import pytest
 
 from falkirk.ledger.findings import BlockerKind
 from falkirk.lift.journal import LOWER
+from falkirk.metadata.losses.loss import Outcome
+from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -21,7 +23,9 @@ def tracked_files():
     return [ROOT / name for name in listing.split("\0") if name]
 
 
-@pytest.mark.parametrize("tool", ["generate_configs", "generate_messages", "document_tables", "document_features"])
+@pytest.mark.parametrize(
+    "tool", ["generate_configs", "generate_messages", "document_tables", "document_features", "picture"]
+)
 def test_what_a_tool_makes_is_fresh(tool):
     command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -91,7 +95,7 @@ def starts_work(called: ast.Attribute) -> bool:
     )
 
 
-def test_runbooks_have_a_section_for_every_blocker_and_every_step_of_a_lift():
+def test_runbooks_have_a_section_for_every_blocker_loss_and_step_of_a_lift():
     def sections(name):
         return re.findall(r"^## `([^`]+)`$", (ROOT / "docs/runbooks" / name).read_text(), re.MULTILINE)
 
@@ -101,6 +105,10 @@ def test_runbooks_have_a_section_for_every_blocker_and_every_step_of_a_lift():
     assert len(steps) > 5
     assert sorted(sections("lift-failures.md")) == sorted(steps)
     assert sorted(sections("blockers.md")) == sorted(BlockerKind)
+    # What only a running cluster loses, and what its groups lose, the catalogue of metadata does not have.
+    beside = {"consumer_group", "open_transaction", "group_record", "share_group", "committed_offsets"}
+    lost = {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.LOST}
+    assert sorted(sections("losses.md")) == sorted(lost | beside)
 
 
 def test_code_named_in_the_glossary_exists():

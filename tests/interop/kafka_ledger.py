@@ -18,7 +18,7 @@ _UNSEEN = _CONVERTED | {"eligible_leader_replicas", "cordoned_log_dirs"}
 _STILL_LISTED = {"cidr_allow_acl", "cidr_deny_acl"}
 # Told group by group under "groups".
 _OF_GROUPS = {"group_record", "consumer_group", "share_group"}
-# What Kafka's writer takes for a loss although nothing is there: see compatibility.md.
+# What Kafka's writer takes for a loss although nothing is there: see operator-differences.md.
 _NO_LOSS = {"the cordoned log directories of one or more brokers"}
 # Older readers of snapshots keep header and footer to themselves.
 _CONTROL_RECORDS_FROM = (3, 8)
@@ -145,7 +145,7 @@ def expected_image(lines: Iterable[Document], ledger: Document) -> list[str]:
         if name != "kraft.version" and level > 0
     ]
     if release < _NO_ZOOKEEPER_FROM:
-        # 3.x always writes the state of a migration, 4.x never: see compatibility.md.
+        # 3.x always writes the state of a migration, 4.x never: see operator-differences.md.
         expected.append({"type": "ZK_MIGRATION_STATE_RECORD", "version": 0, "data": {"zkMigrationState": 0}})
     for line in deepcopy(list(lines)):
         data = line.get("data", {})

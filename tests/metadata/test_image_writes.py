@@ -101,7 +101,7 @@ def test_the_losses_are_kafkas_and_those_that_it_misses(release, write):
     level = write["level"]
     keeps_elr = write["elrEnabled"] and level >= MetadataVersion.parse("4.0-IV1").level
     has_cidr = release == "4.4.0" and level < MetadataVersion.parse("4.4-IV1").level
-    # Differs from Kafka: docs/reference/compatibility.md, "Image writer".
+    # Differs from Kafka: docs/reference/operator-differences.md.
     assert ours - kafka == +Counter(eligible_leader_replicas=0 if keeps_elr else 7, cidr_allow_acl=1 if has_cidr else 0)
     assert kafka - ours == Counter()
 

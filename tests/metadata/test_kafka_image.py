@@ -110,7 +110,7 @@ def test_kafka_makes_and_writes_the_same_image_of_the_same_records(kafka):
 
 
 def deviations(release, report):
-    """Return the records that may differ: docs/reference/compatibility.md, "Image writer" and "Metadata image"."""
+    """Return the records that may differ: docs/reference/operator-differences.md and compatibility.md."""
     converted = {
         (loss.key.fields()["topic_id"], loss.key.fields()["partition"])
         for loss in report.losses

@@ -3,7 +3,7 @@
 The order of the areas and the record versions are Kafka's; within an area objects come in a fixed order, so that all
 nodes write the same. One code path serves a live SAFE or UNSAFE downgrade, a dry run and stopped directories: they
 differ in what they do about a loss. Differs from Kafka in what counts as a loss and in what is converted:
-docs/reference/compatibility.md, "Image writer".
+docs/reference/operator-differences.md.
 """
 
 from __future__ import annotations
