@@ -11,13 +11,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from data_files import all_files, committed, live_files
 from fleet_clusters import unpack_cluster
 from made_clusters import MadeCluster
 from object_store import object_store
 
 from falkirk.pipeline.tables import TABLES
-from falkirk.pipeline.warehouse.data_files import DataFileWriter
-from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest, Piece
+from falkirk.pipeline.warehouse.manifest import FORMAT
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import TopicRecord
 
@@ -55,16 +55,34 @@ def test_a_fleet_is_made_up_the_same_each_time(falkirk, tmp_path):
 def test_clusters_are_forgotten_by_name(falkirk, tmp_path):
     warehouse = Warehouse.make(str(tmp_path / "w"))
     for name in ("a", "b", "c"):
-        with DataFileWriter(warehouse, "run", name, "one") as writer:
-            writer.write_rows("topics", [{"name": "orders"}])
-            piece = Piece(key="one", kind="test", source="", files=writer.close())
-        warehouse.commit(Manifest(cluster=name, pieces={"one": piece}), "run", None)
+        committed(warehouse, name, "one")
     answer = falkirk("fleet", "forget", "a", "c", "--warehouse", "w")
     assert (answer.exit_code, answer.stdout) == (0, "a: 1 row forgotten\nc: 1 row forgotten\n")
-    assert [path.parent.name for path in (tmp_path / "w").rglob("*.parquet")] == ["cluster=b"]
+    assert live_files(warehouse) == warehouse.manifest("b").files().keys()
     answer = falkirk("fleet", "forget", "b", "--warehouse", "w", "--json")
     assert json.loads(answer.stdout) == {"forgotten": {"b": {"topics": 1}}}
-    assert warehouse.manifests() == []
+    assert (warehouse.manifests(), live_files(warehouse)) == ([], set())
+
+
+def test_the_commits_of_a_warehouse_are_listed_and_vacuumed(falkirk, tmp_path):
+    warehouse = Warehouse.make(str(tmp_path / "w"))
+    for key in ("one", "two"):
+        committed(warehouse, "a", key)
+    commits = json.loads(falkirk("fleet", "history", "--warehouse", "w", "--json").stdout)["commits"]
+    assert [(each["number"], each["changed"], each["versions"]) for each in commits] == [
+        (1, ["a"], {"topics": 0}),
+        (2, ["a"], {"topics": 1}),
+    ]
+    lines = falkirk("fleet", "history", "--warehouse", "w").stdout.splitlines()
+    assert [line.split() for line in lines] == [[str(each["number"]), each["at"], "a"] for each in commits]
+    answer = falkirk("fleet", "vacuum", "--warehouse", "w")
+    assert (answer.exit_code, answer.stdout) == (0, "0 files removed\n")
+    answer = falkirk("fleet", "vacuum", "--warehouse", "w", "--retain-hours", 0, "--dry-run", "--json")
+    assert json.loads(answer.stdout) == {"dry_run": True, "removed": {"topics": 1}}
+    answer = falkirk("fleet", "vacuum", "--warehouse", "w", "--retain-hours", 0)
+    assert answer.stdout == f"1 file removed\n  {'topics':<20} {1:>12}\n"
+    assert all_files(warehouse) == live_files(warehouse)
+    assert [mark.number for mark in warehouse.marks()] == [2]
 
 
 REFUSALS = [
@@ -85,6 +103,11 @@ REFUSALS = [
     (("fleet", "forget", "a"), 1, "fleet-warehouse: no warehouse here; `falkirk fleet ingest` makes one"),
     (("fleet", "forget", "a", "b", "--warehouse", "empty-one"), 1, "no cluster is called a, b"),
     (("fleet", "forget", "../a", "--warehouse", "empty-one"), 1, "'../a' is no name for a cluster"),
+    (("fleet", "vacuum"), 1, "fleet-warehouse: no warehouse here"),
+    (("fleet", "history"), 1, "fleet-warehouse: no warehouse here"),
+    (("fleet", "migrate"), 1, "fleet-warehouse: no warehouse here"),
+    (("fleet", "migrate", "--warehouse", "empty-one"), 1, "empty-one: is current; there is nothing to migrate"),
+    (("fleet", "report", "--to", "3.9", "--warehouse", "old"), 1, "`falkirk fleet migrate` makes it current"),
     (("fleet", "stream", "gone"), 1, "gone: no such file or directory"),
 ]
 
@@ -97,10 +120,11 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(falkirk, tmp_path, monke
     (tmp_path / "text.txt").write_text("no log")
     (tmp_path / "typo.yaml").write_text("clusters: [{name: a, nod: []}]")
     (tmp_path / "twice.yaml").write_text("clusters: [{name: a, log_dirs: [c]}, {name: a, log_dirs: [c]}]")
-    Warehouse.make(str(tmp_path / "newer"))
     Warehouse.make(str(tmp_path / "empty-one"))
-    about = tmp_path / "newer" / "_falkirk" / "warehouse.json"
-    about.write_text(json.dumps({"format": FORMAT + 1, "written_by": "falkirk 9"}))
+    for name, format_ in (("newer", FORMAT + 1), ("old", 1)):
+        Warehouse.make(str(tmp_path / name))
+        about = tmp_path / name / "_falkirk" / "warehouse.json"
+        about.write_text(json.dumps({"format": format_, "written_by": "falkirk 9"}))
     monkeypatch.setattr("falkirk.pipeline.spark.session.start_session", lambda **_: pytest.fail("Spark was started"))
     answer = falkirk(*words)
     assert (answer.exit_code, answer.stdout) == (code, "")
@@ -132,7 +156,7 @@ def test_without_java_one_sentence_says_so(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "fsspec"])
+@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "fsspec", "deltalake"])
 def test_without_the_extra_one_sentence_says_which(tmp_path, module):
     made = MadeCluster(root=tmp_path / "c").make()
     words = ("fleet", "ingest", made.root, "--warehouse", tmp_path / "w")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from falkirk.pipeline.ingest.run import _commit
+from falkirk.pipeline.ingest.run import _change
 from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.inventory import find_fleet
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 def ingested_rows(inputs: Sequence[str | Path], warehouse: Path, *, as_of: int | None = None) -> dict[str, list[str]]:
     """Return the rows of each table but `log_dirs` as JSON texts, sorted, without names of directories."""
     place = Warehouse.make(str(warehouse))
-    options = IngestOptions(warehouse=place.uri, run="run", tables=frozenset(TABLES), split_bytes=1 << 25)
+    options = IngestOptions(warehouse=place.uri, tables=frozenset(TABLES), split_bytes=1 << 25)
     [cluster] = find_fleet([str(path) for path in inputs], as_of=as_of).clusters
     with place.writing():
         survey = survey_cluster(cluster, [], options)
-        manifest = _commit(place, options.run, survey, [run_unit(unit, options)[1] for unit in survey.units])
-        place.end_run(options.run)
+        change = _change(survey, [run_unit(unit, options)[1] for unit in survey.units])
+        place.commit([change])
     rows: dict[str, list[str]] = {}
-    for piece in manifest.pieces.values():
+    for piece in change.after.pieces.values():
         for file in piece.files:
             table = pq.read_table(warehouse / file.path, partitioning=None)
             rows.setdefault(file.table, []).extend(map(_text, table.to_pylist()))

@@ -25,7 +25,7 @@ class CutDisk(PosixDisk):
 
 def records_unit(tmp_path):
     Warehouse.make(str(tmp_path / "w"))
-    options = IngestOptions(warehouse=str(tmp_path / "w"), run="r", tables=frozenset(TABLES), split_bytes=1 << 20)
+    options = IngestOptions(warehouse=str(tmp_path / "w"), tables=frozenset(TABLES), split_bytes=1 << 20)
     made = MadeCluster(root=tmp_path / "c").make()
     survey = survey_cluster(fleet_cluster(made.root), [], options)
     unit = next(unit for unit in survey.units if not unit.is_snapshot)

@@ -1,11 +1,11 @@
-import uuid
-
+from data_files import live_files
 from fleet_clusters import fleet_cluster
 from made_clusters import MadeCluster
 
 from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.commit import Change
 from falkirk.pipeline.warehouse.manifest import Manifest
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.storage.posix_disk import PosixDisk
@@ -13,7 +13,7 @@ from falkirk.storage.posix_disk import PosixDisk
 
 def survey(root, warehouse):
     Warehouse.make(str(warehouse))
-    options = IngestOptions(warehouse=str(warehouse), run="r", tables=frozenset(TABLES), split_bytes=1 << 20)
+    options = IngestOptions(warehouse=str(warehouse), tables=frozenset(TABLES), split_bytes=1 << 20)
     return survey_cluster(fleet_cluster(root), [], options)
 
 
@@ -54,13 +54,12 @@ def test_directories_in_the_place_of_files_hide_nothing_else(tmp_path):
 def ingested(root, warehouse, tables=TABLES, **options):
     """One ingest without Spark; returns the pieces, and the keys of those that were made."""
     place = Warehouse.make(str(warehouse))
-    run = uuid.uuid4().hex
-    given = IngestOptions(warehouse=place.uri, run=run, tables=frozenset(tables), split_bytes=1 << 20, **options)
+    given = IngestOptions(warehouse=place.uri, tables=frozenset(tables), split_bytes=1 << 20, **options)
     with place.writing():
         found = survey_cluster(fleet_cluster(root), [], given)
         made = [run_unit(unit, given)[1] for unit in found.units]
         pieces = {piece.key: piece for piece in (*found.pieces, *made)}
-        place.commit(Manifest(cluster=found.cluster, pieces=pieces), run, found.before)
+        place.commit([Change(found.cluster, found.before, Manifest(cluster=found.cluster, pieces=pieces))])
     before = {} if found.before is None else found.before.pieces
     return pieces, {key for key, piece in pieces.items() if piece != before.get(key)}
 
@@ -84,4 +83,6 @@ def test_a_rebuild_reads_everything_again_and_leaves_other_tables(tmp_path):
     again, of_topics = ingested(made.root, tmp_path / "w", tables=["topics"], rebuild=True)
     assert of_topics == {"metadata"}
     assert set(again) == set(pieces)
-    assert len(list((tmp_path / "w").rglob("*.parquet"))) == sum(len(piece.files) for piece in again.values())
+    assert live_files(Warehouse.open(str(tmp_path / "w"))) == {
+        file.path for piece in again.values() for file in piece.files
+    }

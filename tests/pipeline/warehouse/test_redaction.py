@@ -42,7 +42,6 @@ def written(tmp_path):
         warehouse = Warehouse.make(str(tmp_path / "w"), keep_secrets=keep_secrets)
         options = IngestOptions(
             warehouse=warehouse.uri,
-            run="r",
             tables=frozenset(TABLES),
             split_bytes=1 << 20,
             keep_secrets=warehouse.keeps_secrets(),

@@ -1,112 +1,128 @@
 import json
 import multiprocessing
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from data_files import all_files, change, committed, live_files, put
+from deltalake import DeltaTable
 from pyarrow import parquet
 
 from falkirk.pipeline.errors import WarehouseError
+from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.tables.table import Table
+from falkirk.pipeline.warehouse.commit import Change
 from falkirk.pipeline.warehouse.data_files import DataFileWriter
-from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest, Piece
+from falkirk.pipeline.warehouse.delta import data_files
+from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest
+from falkirk.pipeline.warehouse.vacuum import vacuum
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 
-def put(warehouse, run, cluster, key, *, rows=1):
-    with DataFileWriter(warehouse, run, cluster, key) as writer:
-        writer.write_rows("topics", [{"name": f"{key}-{number}"} for number in range(rows)])
-        return Piece(key=key, kind="test", source="", files=writer.close())
+@pytest.fixture
+def warehouse(tmp_path):
+    return Warehouse.make(str(tmp_path / "w"))
 
 
-def committed(warehouse, run, cluster, *keys):
-    before = warehouse.manifest(cluster)
-    manifest = Manifest(cluster=cluster, pieces={key: put(warehouse, run, cluster, key) for key in keys})
-    warehouse.commit(manifest, run, before)
-    return manifest
+def names(warehouse, number=None):
+    """Return the names in table `topics` at a commit, without Spark."""
+    uri = warehouse.table_uri("topics")
+    paths = data_files(uri, warehouse.mark(number).versions["topics"])
+    tables = [parquet.ParquetFile(f"{warehouse.root}/topics/{path}").read(["name"]) for path in paths]
+    return sorted(name for table in tables for name in table["name"].to_pylist())
 
 
-def files(root):
-    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*.parquet"))
-
-
-def test_data_files_count_once_their_manifest_names_them(tmp_path):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    piece = put(warehouse, "run1", "a", "one", rows=3)
+def test_data_files_count_once_they_are_committed(warehouse):
+    piece = put(warehouse, "a", "one", rows=3)
     [file] = piece.files
-    assert (file.table, file.rows) == ("topics", 3)
-    assert files(tmp_path / "w") == [f"_falkirk/staging/run1/{file.path}"]
-    warehouse.commit(Manifest(cluster="a", pieces={"one": piece}), "run1", None)
-    assert files(tmp_path / "w") == [file.path]
-    assert warehouse.manifest("a").files("topics") == [file]
-    assert parquet.read_table(tmp_path / "w" / file.path)["name"].to_pylist() == ["one-0", "one-1", "one-2"]
+    assert (file.table, file.rows, file.size) == ("topics", 3, Path(warehouse.root, file.path).stat().st_size)
+    assert (warehouse.mark().number, warehouse.manifest("a")) == (0, None)
+    mark = warehouse.commit([change(warehouse, "a", one=piece)])
+    assert (mark.number, mark.versions, mark.changed) == (1, {"topics": 0}, ("a",))
+    assert warehouse.mark() == mark
+    assert live_files(warehouse) == {file.path}
+    assert names(warehouse) == ["one-0", "one-1", "one-2"]
 
 
-def test_a_commit_replaces_what_it_no_longer_names_and_keeps_the_rest(tmp_path):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    first = committed(warehouse, "run1", "a", "one", "two")
-    second = put(warehouse, "run2", "a", "two")
-    manifest = Manifest(cluster="a", pieces={"one": first.pieces["one"], "two": second})
-    warehouse.commit(manifest, "run2", first)
-    assert files(tmp_path / "w") == sorted(manifest.paths())
-    assert first.pieces["two"].files[0].path not in manifest.paths()
+def test_a_commit_replaces_what_it_no_longer_names_and_keeps_the_rest(warehouse):
+    first = committed(warehouse, "a", "one", "two")
+    made = change(warehouse, "a", one=first.pieces["one"], two=put(warehouse, "a", "two"))
+    warehouse.commit([made])
+    assert live_files(warehouse) == made.after.files().keys()
+    assert all_files(warehouse) == made.after.files().keys() | first.files().keys()
+    assert warehouse.manifest("a") == made.after
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2])
-def test_a_commit_that_is_killed_leaves_the_tables_as_they_were(tmp_path, monkeypatch, moves):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    before = committed(warehouse, "run1", "a", "one")
-    pieces = {key: put(warehouse, "run2", "a", key) for key in ("one", "two")}
+def test_every_commit_can_still_be_read_until_the_vacuum(warehouse):
+    committed(warehouse, "a", "one")
+    committed(warehouse, "a", "two")
+    committed(warehouse, "b", "three")
+    assert [names(warehouse, number) for number in (1, 2, 3, None)] == [
+        ["one-0"],
+        ["two-0"],
+        ["three-0", "two-0"],
+        ["three-0", "two-0"],
+    ]
+    assert [mark.number for mark in warehouse.marks()] == [1, 2, 3]
+    with pytest.raises(WarehouseError, match="no commit 4 here; `falkirk fleet history` lists them"):
+        warehouse.mark(4)
 
-    class Killed(BaseException):
-        pass
 
-    real = warehouse.filesystem
+class Killed(BaseException):
+    pass
 
-    class Dying:
-        left = moves + 1  # the intent comes first
 
-        def __getattr__(self, name):
-            return getattr(real, name)
+def kill_at(monkeypatch, step):
+    """Let a commit end at one of its steps: a table's commit, a manifest, a mark, or the end of the intent."""
+    left = [step]
 
-        def move(self, source, target):
-            if not self.left:
+    def dying(real):
+        def call(*args, **options):
+            if not left[0]:
                 raise Killed
-            self.left -= 1
-            real.move(source, target)
+            left[0] -= 1
+            return real(*args, **options)
 
-    monkeypatch.setattr(warehouse, "filesystem", Dying())
-    with pytest.raises(Killed):
-        warehouse.commit(Manifest(cluster="a", pieces=pieces), "run2", before)
+        return call
+
+    for name in ("replace", "_commit_table", "_put_manifest"):
+        monkeypatch.setattr(Warehouse, name, dying(getattr(Warehouse, name)))
+    return left
+
+
+@pytest.mark.parametrize("step", range(10))
+def test_a_commit_that_is_killed_is_not_begun_or_is_completed_by_the_next_writer(warehouse, monkeypatch, step):
+    before = {name: committed(warehouse, name, "one") for name in ("a", "b")}
+    mark = warehouse.mark()
+    pieces = {"topics": put(warehouse, "a", "two"), "configs": put(warehouse, "a", "three", table="configs")}
+    changes = [change(warehouse, "a", **pieces), Change("b", before["b"], None)]
+    left = kill_at(monkeypatch, step)
+    if step < 8:  # intent, two tables, two manifests of which one is written, two marks
+        with pytest.raises(Killed):
+            warehouse.commit(changes)
+    else:
+        warehouse.commit(changes)
+    assert left[0] == max(step - 8, 0)
     monkeypatch.undo()
-    assert warehouse.manifest("a") == before
-    assert set(files(tmp_path / "w")) >= before.paths()
+    after_kill = warehouse.mark()
+    assert names(warehouse) == (["one-0", "one-0"] if after_kill == mark else ["two-0"])
     with warehouse.writing():
-        assert files(tmp_path / "w") == sorted(before.paths())
+        done = step > 0
+    assert warehouse.manifest("a") == (changes[0].after if done else before["a"])
+    assert warehouse.manifest("b") == (None if done else before["b"])
+    old = {*before["a"].files(), *before["b"].files()}
+    assert live_files(warehouse) == (changes[0].after.files().keys() if done else old)
+    assert warehouse.mark().number == (3 if done else 2)
+    # Nothing is committed twice.
+    assert DeltaTable(warehouse.table_uri("topics")).version() == (2 if done else 1)
 
 
-def test_a_commit_that_is_killed_behind_its_manifest_is_tidied_up(tmp_path, monkeypatch):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    before = committed(warehouse, "run1", "a", "one")
-
-    def killed(path):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(warehouse, "_remove", killed)
-    manifest = Manifest(cluster="a", pieces={"two": put(warehouse, "run2", "a", "two")})
-    with pytest.raises(KeyboardInterrupt):
-        warehouse.commit(manifest, "run2", before)
-    monkeypatch.undo()
-    assert warehouse.manifest("a") == manifest
-    with warehouse.writing():
-        assert files(tmp_path / "w") == sorted(manifest.paths())
-
-
-def test_rows_that_do_not_fit_a_table_are_refused(tmp_path):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    with DataFileWriter(warehouse, "run1", "a", "k") as writer:
+def test_rows_that_do_not_fit_a_table_are_refused(warehouse):
+    with DataFileWriter(warehouse, "a") as writer:
         writer.write_rows("topics", [{"name": "x"}])
         with pytest.raises(pa.ArrowInvalid):
             writer.write_rows("topics", [{"partitions": "many"}])
-    assert [parquet.read_table(tmp_path / "w" / path).num_rows for path in files(tmp_path / "w")] == [1]
+    assert [parquet.read_table(f"{warehouse.root}/{path}").num_rows for path in all_files(warehouse)] == [1]
 
 
 def hold(path, held, release):
@@ -116,11 +132,10 @@ def hold(path, held, release):
 
 
 @pytest.mark.slow
-def test_only_one_writes_at_a_time(tmp_path):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
+def test_only_one_writes_at_a_time(warehouse):
     context = multiprocessing.get_context("spawn")
     held, release = context.Event(), context.Event()
-    other = context.Process(target=hold, args=(str(tmp_path / "w"), held, release))
+    other = context.Process(target=hold, args=(warehouse.uri, held, release))
     other.start()
     try:
         assert held.wait(30)
@@ -133,30 +148,54 @@ def test_only_one_writes_at_a_time(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 4])
-def test_a_cluster_is_forgotten_whole_or_not_at_all(tmp_path, monkeypatch, steps):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    kept = committed(warehouse, "run1", "kept", "one")
-    before = committed(warehouse, "run2", "gone", "one", "two")
-    remove, removed = warehouse._remove, []
+def test_a_forgotten_cluster_is_in_no_table_and_in_those_of_before(warehouse):
+    kept = committed(warehouse, "kept", "one")
+    before = committed(warehouse, "gone", "one", "two")
+    warehouse.commit([Change("gone", before, None)])
+    assert warehouse.manifest("gone") is None
+    assert live_files(warehouse) == kept.files().keys()
+    assert names(warehouse, 2) == ["one-0", "one-0", "two-0"]
 
-    def killed(path):
-        if len(removed) == steps:
-            raise KeyboardInterrupt
-        removed.append(path)
-        remove(path)
 
-    monkeypatch.setattr(warehouse, "_remove", killed)
-    if steps < 4:
-        with pytest.raises(KeyboardInterrupt):
-            warehouse.forget("gone")
-    else:
-        assert warehouse.forget("gone").rows() == {"topics": 2}
-    monkeypatch.undo()
-    with warehouse.writing():
-        pass
-    assert warehouse.manifest("gone") == (None if steps else before)
-    assert files(tmp_path / "w") == sorted(kept.paths() | (before.paths() if not steps else set()))
+def test_a_vacuum_removes_what_no_commit_of_the_retention_has(warehouse):
+    old = committed(warehouse, "a", "one")
+    new = committed(warehouse, "a", "one")
+    orphan = put(warehouse, "a", "never committed").files[0].path
+    assert vacuum(warehouse, retention_hours=1) == {}
+    assert vacuum(warehouse, retention_hours=0, dry_run=True) == {"topics": 2}
+    assert all_files(warehouse) == {*old.files(), *new.files(), orphan}
+    assert vacuum(warehouse, retention_hours=0) == {"topics": 2}
+    assert all_files(warehouse) == new.files().keys()
+    assert [mark.number for mark in warehouse.marks()] == [2]
+    assert names(warehouse) == ["one-0"]
+    committed(warehouse, "b", "two")
+    assert names(warehouse) == ["one-0", "two-0"]
+
+
+def test_what_a_run_that_has_not_committed_yet_has_written_survives_a_vacuum(warehouse):
+    committed(warehouse, "a", "one")
+    piece = put(warehouse, "a", "two")
+    vacuum(warehouse, retention_hours=1)
+    warehouse.commit([change(warehouse, "a", two=piece)])
+    assert names(warehouse) == ["two-0"]
+
+
+def test_a_table_gets_the_columns_of_a_newer_falkirk(warehouse, monkeypatch):
+    committed(warehouse, "a", "one")
+    of_before = change(warehouse, "c", three=put(warehouse, "c", "three"))
+    topics = TABLES["topics"]
+    column = pa.field("later", pa.string(), metadata={"comment": "New."})
+    wider = Table(name="topics", comment=topics.comment, schema=topics.schema.append(column))
+    with monkeypatch.context() as patched:
+        patched.setitem(TABLES, "topics", wider)
+        committed(warehouse, "b", "two")
+        assert "later" in [field.name for field in DeltaTable(warehouse.table_uri("topics")).schema().fields]
+        assert names(warehouse) == ["one-0", "two-0"]
+        other = pa.schema([pa.field("name", pa.int64(), metadata={"comment": "Other."})])
+        patched.setitem(TABLES, "topics", Table(name="topics", comment="", schema=other))
+        with pytest.raises(WarehouseError, match="column name of topics has another type in this falkirk"):
+            warehouse.commit([of_before])
+    assert warehouse.commit([of_before]).number == 3
 
 
 def test_a_warehouse_has_secrets_everywhere_or_nowhere(tmp_path):
@@ -170,24 +209,15 @@ def test_a_warehouse_has_secrets_everywhere_or_nowhere(tmp_path):
         Warehouse.make(str(tmp_path / "with"))
 
 
-def test_a_warehouse_of_an_older_falkirk_counts_as_one_with_secrets(tmp_path):
-    Warehouse.make(str(tmp_path / "w"))
-    about = tmp_path / "w" / "_falkirk" / "warehouse.json"
-    about.write_text('{"format": 1, "written_by": "falkirk 0.1"}')
-    with pytest.raises(WarehouseError, match="its tables hold secrets"):
-        Warehouse.make(str(tmp_path / "w"))
-    Warehouse.make(str(tmp_path / "w"), keep_secrets=True)
-
-
 @pytest.mark.parametrize("name", ["../../evil", "..", "", "a/b", "a\\b", ".a"])
-def test_a_name_that_leads_out_of_the_warehouse_is_refused(tmp_path, name):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
+def test_a_name_that_leads_out_of_the_warehouse_is_refused(warehouse, tmp_path, name):
     with pytest.raises(WarehouseError, match="is no name for a cluster"):
-        warehouse.commit(Manifest(cluster=name), "run1", None)
+        warehouse.commit([Change(name, None, Manifest(cluster=name))])
     with pytest.raises(WarehouseError, match="is no name for a cluster"):
-        put(warehouse, "run1", name, "one")
-    assert files(tmp_path) == []
+        put(warehouse, name, "one")
+    assert all_files(warehouse) == set()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["w"]
+    assert [path.name for path in (tmp_path / "w" / "_falkirk").iterdir()] == ["warehouse.json"]
 
 
 def test_a_place_that_is_no_warehouse_is_refused(tmp_path):
@@ -200,21 +230,28 @@ def test_a_place_that_is_no_warehouse_is_refused(tmp_path):
     with pytest.raises(WarehouseError, match=r"mine.txt: a file; name a new or empty directory"):
         Warehouse.make(str(tmp_path / "w" / "mine.txt"))
     assert [path.name for path in (tmp_path / "w").iterdir()] == ["mine.txt"]
+    with pytest.raises(WarehouseError, match="a path with %"):
+        Warehouse.make(str(tmp_path / "a%41"))
+    assert not (tmp_path / "a%41").exists()
 
 
-@pytest.mark.parametrize("name", ["warehouse.json", "clusters/a.json"])
-def test_a_warehouse_of_a_newer_falkirk_is_refused(tmp_path, name):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    committed(warehouse, "run1", "a", "one")
-    path = tmp_path / "w" / "_falkirk" / name
+def test_a_warehouse_in_a_place_with_an_odd_name_works(tmp_path):
+    warehouse = Warehouse.make(str(tmp_path / "a b#c?[x]"))
+    committed(warehouse, "(unknown)", "one")
+    committed(warehouse, "(unknown)", "two")
+    assert names(warehouse) == ["two-0"]
+
+
+def test_a_warehouse_of_a_newer_falkirk_is_refused(warehouse, tmp_path):
+    path = tmp_path / "w" / "_falkirk" / "warehouse.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": FORMAT + 1}))
     with pytest.raises(WarehouseError, match=f"in format {FORMAT + 1}.*reads up to format {FORMAT}"):
-        Warehouse.open(str(tmp_path / "w")).manifests()
+        Warehouse.open(str(tmp_path / "w"))
 
 
-def test_a_damaged_manifest_is_named(tmp_path):
-    warehouse = Warehouse.make(str(tmp_path / "w"))
-    committed(warehouse, "run1", "a", "one")
-    (tmp_path / "w" / "_falkirk" / "clusters" / "a.json").write_text("{")
-    with pytest.raises(WarehouseError, match=r"_falkirk/clusters/a.json: damaged: "):
-        warehouse.manifests()
+@pytest.mark.parametrize("name", ["clusters/a.json", "current.json"])
+def test_a_damaged_file_is_named(warehouse, tmp_path, name):
+    committed(warehouse, "a", "one")
+    (tmp_path / "w" / "_falkirk" / name).write_text("{")
+    with pytest.raises(WarehouseError, match=rf"_falkirk/{name}: damaged: "):
+        warehouse.manifests(), warehouse.mark()

@@ -8,7 +8,7 @@ from falkirk.cli.console.exit_code import ExitCode
 
 _SPARK = "the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
 EXTRA_MODULES = {
-    **dict.fromkeys(("fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"), _SPARK),
+    **dict.fromkeys(("deltalake", "fsspec", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"), _SPARK),
     "kazoo": "ZooKeeper commands need the extra `zookeeper` (pip install 'falkirk[zookeeper]')",
 }
 """Why a module of an extra is missing, by the module's name."""

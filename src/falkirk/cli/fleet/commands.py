@@ -18,10 +18,13 @@ from falkirk.cli.fleet.views import (
     ExportView,
     ForgottenView,
     GeneratedView,
+    HistoryView,
     IngestView,
+    MigratedView,
     ReportView,
     StreamRound,
     TablesView,
+    VacuumView,
 )
 from falkirk.logdir.target import parse_target
 
@@ -236,13 +239,54 @@ def forget_command(
     json: JsonOption = False,
 ) -> None:
     """Remove clusters from all tables of a warehouse. Their files are not touched."""
-    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.warehouse.commit import Change  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
 
     place = Warehouse.open(warehouse)
     with place.writing():
         place.check_known(clusters)
-        forgotten = [place.forget(cluster) for cluster in dict.fromkeys(clusters)]
-    choose_output(json=json).show(ForgottenView(forgotten))
+        changes = [Change(cluster, place.manifest(cluster), None) for cluster in dict.fromkeys(clusters)]
+        place.commit(changes)
+    choose_output(json=json).show(ForgottenView([change.before for change in changes if change.before is not None]))
+
+
+@app.command("vacuum")
+def vacuum_command(
+    *,
+    warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    retain_hours: Annotated[
+        int,
+        typer.Option("--retain-hours", metavar="N", help="Commits of the last N hours stay readable.", min=0),
+    ] = 168,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many files would go.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Remove data files that no commit of the last hours has.
+
+    They are those that later commits replaced or forgot, and those of runs that were killed.
+    """
+    from falkirk.pipeline.warehouse.vacuum import vacuum  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
+
+    removed = vacuum(Warehouse.open(warehouse), retention_hours=retain_hours, dry_run=dry_run)
+    choose_output(json=json).show(VacuumView(removed, dry_run=dry_run))
+
+
+@app.command("history")
+def history_command(*, warehouse: WarehouseOption = DEFAULT_WAREHOUSE, json: JsonOption = False) -> None:
+    """List the commits of a warehouse that can still be read."""
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
+
+    choose_output(json=json).show(HistoryView(Warehouse.open(warehouse).marks()))
+
+
+@app.command("migrate")
+def migrate_command(*, warehouse: WarehouseOption = DEFAULT_WAREHOUSE, json: JsonOption = False) -> None:
+    """Make Delta Lake tables of a warehouse that an older falkirk wrote. No data file moves."""
+    from falkirk.pipeline.warehouse.migrate import migrate  # noqa: PLC0415 - the extra `spark` may be missing
+    from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
+
+    choose_output(json=json).show(MigratedView(migrate(Warehouse(warehouse))))
 
 
 @app.command("tables")

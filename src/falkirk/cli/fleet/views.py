@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from falkirk.pipeline.made_fleet import FleetShape
     from falkirk.pipeline.reports.fleet_report import FleetReport
     from falkirk.pipeline.tables.table import Table
+    from falkirk.pipeline.warehouse.commit import Mark
     from falkirk.pipeline.warehouse.manifest import Manifest
+
+_NAMES_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,65 @@ class ForgottenView:
 
 
 @dataclass(frozen=True, slots=True)
+class VacuumView:
+    """A `Result` of `vacuum`."""
+
+    removed: Mapping[str, int]
+    dry_run: bool
+
+    def text(self) -> Iterator[str]:
+        """Yield the tables with their files."""
+        word = "would be removed" if self.dry_run else "removed"
+        yield f"{_count(sum(self.removed.values()), 'file')} {word}"
+        for table, files in self.removed.items():
+            yield f"  {table:<20} {files:>12,}"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `vacuum --json`."""
+        return {"dry_run": self.dry_run, "removed": dict(self.removed)}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryView:
+    """A `Result` of `history`."""
+
+    marks: Sequence[Mark]
+
+    def text(self) -> Iterator[str]:
+        """Yield the commits with their times and clusters, the oldest first."""
+        for mark in self.marks:
+            names = ", ".join(mark.changed[:_NAMES_MAX])
+            more = len(mark.changed) - _NAMES_MAX
+            yield f"{mark.number:>8}  {_time(mark)}  {names}" + (f" and {more:,} more" if more > 0 else "")
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `history --json`."""
+        return {
+            "commits": [
+                {"number": mark.number, "at": _time(mark), "changed": list(mark.changed), "versions": mark.versions}
+                for mark in self.marks
+            ]
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedView:
+    """A `Result` of `migrate`."""
+
+    rows: Mapping[str, int]
+
+    def text(self) -> Iterator[str]:
+        """Yield the tables with their rows."""
+        yield f"{_count(len(self.rows), 'table')} of Delta Lake"
+        for table, rows in self.rows.items():
+            yield f"  {table:<20} {rows:>12,} rows"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `migrate --json`."""
+        return {"rows": dict(self.rows)}
+
+
+@dataclass(frozen=True, slots=True)
 class TablesView:
     """A `Result` of `tables`."""
 
@@ -161,6 +224,10 @@ class GeneratedView:
     def document(self) -> dict[str, Any]:  # Any: JSON values
         """Return `generate --json`."""
         return {"out": str(self.out), "clusters": self.shape.clusters, "partitions": self.shape.partitions}
+
+
+def _time(mark: Mark) -> str:
+    return datetime.fromtimestamp(mark.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def _count(number: int, noun: str) -> str:

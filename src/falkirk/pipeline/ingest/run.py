@@ -1,8 +1,7 @@
-"""One ingest: survey all clusters, read what is new, commit cluster by cluster."""
+"""One ingest: survey all clusters, read what is new, commit all of it at one moment."""
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,14 +12,16 @@ from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
 from falkirk.pipeline.spark.tasks import NoProgress, Progress, run_tasks
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.warehouse.commit import Change
 from falkirk.pipeline.warehouse.manifest import Manifest, Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
     from falkirk.pipeline.inventory import Fleet
+    from falkirk.pipeline.warehouse.manifest import DataFile
     from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
@@ -53,18 +54,18 @@ def ingest(
     tables: frozenset[str] = frozenset(TABLES),
     split_bytes: int = SPLIT_BYTES,
     rebuild: bool = False,
+    wait: bool = False,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Bring the tables of a fleet up to its files; clusters of the warehouse that are not in the fleet stay.
 
-    Reads only what is new, with `rebuild` everything. The tables of a cluster change when its manifest is replaced.
-    Raises WarehouseError.
+    Reads only what is new, with `rebuild` everything. All tables change at one moment. With `wait`, waits for another
+    writer to end. Raises WarehouseError.
     """
     progress = NoProgress() if progress is None else progress
-    with warehouse.writing():
+    with warehouse.writing(wait=wait):
         options = IngestOptions(
             warehouse=warehouse.uri,
-            run=uuid.uuid4().hex[:12],
             tables=tables,
             split_bytes=split_bytes,
             keep_secrets=warehouse.keeps_secrets(),
@@ -83,9 +84,10 @@ def ingest(
         made: dict[str, list[Piece]] = {}
         for cluster, piece in done:
             made.setdefault(cluster, []).append(piece)
-        committed = [_commit(warehouse, options.run, survey, made.get(survey.cluster, ())) for survey in surveys]
-        warehouse.end_run(options.run)
-    return _report(surveys, committed)
+        changes = [_change(survey, made.get(survey.cluster, ())) for survey in surveys]
+        if changed := [change for change in changes if _is_changed(change)]:
+            warehouse.commit(changed)
+    return _report(changes)
 
 
 def _with_unknown(fleet: Fleet, warehouse: Warehouse) -> Fleet:
@@ -110,34 +112,37 @@ def _survey(spark: SparkSession, fleet: Fleet, options: IngestOptions, progress:
     )
 
 
-def _commit(warehouse: Warehouse, run: str, survey: ClusterSurvey, made: Sequence[Piece]) -> Manifest:
+def _change(survey: ClusterSurvey, made: Sequence[Piece]) -> Change:
     pieces = {piece.key: piece for piece in (*survey.pieces, *made)}
-    manifest = Manifest(cluster=survey.cluster, cluster_id=survey.cluster_id, pieces=pieces)
-    if survey.before is None or manifest.pieces != survey.before.pieces:
-        warehouse.commit(manifest, run, survey.before)
-    return manifest
+    after = Manifest(cluster=survey.cluster, cluster_id=survey.cluster_id, pieces=pieces)
+    return Change(survey.cluster, survey.before, after)
 
 
-def _report(surveys: Sequence[ClusterSurvey], committed: Sequence[Manifest]) -> IngestReport:
+def _is_changed(change: Change) -> bool:
+    assert change.after is not None, "an ingest forgets no cluster"
+    return change.before is None or change.before.pieces != change.after.pieces
+
+
+def _report(changes: Sequence[Change]) -> IngestReport:
     rows: Counter[str] = Counter()
     new: Counter[str] = Counter()
-    changed = []
-    for survey, manifest in zip(surveys, committed, strict=True):
-        old = set() if survey.before is None else survey.before.paths()
-        files = [file for piece in manifest.pieces.values() for file in piece.files]
-        rows.update(_count({file.path: (file.table, file.rows) for file in files}))
-        new.update(_count({file.path: (file.table, file.rows) for file in files if file.path not in old}))
-        if survey.before is None or manifest.pieces != survey.before.pieces:
-            changed.append(manifest.cluster)
+    for change in changes:
+        old = {} if change.before is None else change.before.files()
+        files = {} if change.after is None else change.after.files()
+        rows.update(_count(files.values()))
+        new.update(_count(file for path, file in files.items() if path not in old))
     return IngestReport(
-        clusters=len(surveys), changed=tuple(sorted(changed)), rows=_ordered(rows), new_rows=_ordered(new)
+        clusters=len(changes),
+        changed=tuple(sorted(change.cluster for change in changes if _is_changed(change))),
+        rows=_ordered(rows),
+        new_rows=_ordered(new),
     )
 
 
-def _count(files: Mapping[str, tuple[str, int]]) -> Counter[str]:
+def _count(files: Iterable[DataFile]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for table, rows in files.values():
-        found[table] += rows
+    for file in files:
+        found[file.table] += file.rows
     return found
 
 

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
     """Make the piece of a unit; returns (cluster name, piece).
 
-    Data files are in the run's staging directory, and count once the manifest names them. What cannot be read becomes
-    rows of `problems`. Units of ranges of a log write no problems, because the unit of the state reads the same files
-    and does. A file that was cut, or could not be read to the unit's end, is read again by the next ingest.
+    Data files count once they are committed. What cannot be read becomes rows of `problems`. Units of ranges of a log
+    write no problems, because the unit of the state reads the same files and does. A file that was cut, or could not be
+    read to the unit's end, is read again by the next ingest.
     """
     warehouse = Warehouse(options.warehouse)
     crc = NOT_WHOLE
-    with DataFileWriter(warehouse, options.run, unit.cluster, unit.key, keep_secrets=options.keep_secrets) as writer:
+    with DataFileWriter(warehouse, unit.cluster, keep_secrets=options.keep_secrets) as writer:
         try:
             _WORK[unit.kind](unit, writer)
             crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)

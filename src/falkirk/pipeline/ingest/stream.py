@@ -1,6 +1,6 @@
 """Keep the tables of a warehouse current while files grow.
 
-Each round is an ingest, which reads only what is new and commits cluster by cluster. The manifests in the warehouse are
+Each round is an ingest, which reads only what is new and commits it at one moment. The manifests in the warehouse are
 the checkpoints: after a kill, the next run continues behind the committed bytes, so every record is in the tables once.
 """
 
@@ -44,7 +44,8 @@ def stream(
     with _stop_signals() as stopped:
         for number in count(1):
             before_round()
-            report = ingest(spark, warehouse, find_fleet(inputs, request_logs=request_logs), tables=tables)
+            fleet = find_fleet(inputs, request_logs=request_logs)
+            report = ingest(spark, warehouse, fleet, tables=tables, wait=True)
             if report.changed:
                 yield number, report
             if number == rounds or stopped.wait(interval_seconds):

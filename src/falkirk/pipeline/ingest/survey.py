@@ -40,13 +40,12 @@ _METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
-    """Warehouse URI, name of the run, wanted tables, the bytes of one unit, and whether tables have secrets.
+    """Warehouse URI, wanted tables, the bytes of one unit, and whether tables have secrets.
 
     `rebuild`: whatever is in the wanted tables is made anew.
     """
 
     warehouse: str
-    run: str
     tables: frozenset[str]
     split_bytes: int
     keep_secrets: bool = False
@@ -100,14 +99,13 @@ class _Surveyor:
         made_of = fingerprint([], *rows)
         if self._stays(key, made_of) or not rows:
             return
-        with self._writer(key) as writer:
+        with self._writer() as writer:
             writer.write_rows(table, rows)
             piece = Piece(key=key, kind=key, source="", fingerprint=made_of, made_by=MADE_BY, files=writer.close())
         self._found.pieces.append(piece)
 
-    def _writer(self, key: str) -> DataFileWriter:
-        options = self._options
-        return DataFileWriter(self._warehouse, options.run, self._cluster.name, key, keep_secrets=options.keep_secrets)
+    def _writer(self) -> DataFileWriter:
+        return DataFileWriter(self._warehouse, self._cluster.name, keep_secrets=self._options.keep_secrets)
 
     def _stays(self, key: str, made_of: str) -> bool:
         piece = self._before.get(key)
@@ -139,7 +137,7 @@ class _Surveyor:
         if self._stays(key, made_of):
             return self._before[key]
         state = metadata_state(self._cluster, tables=frozenset(wanted) | {PROBLEMS.name})
-        with self._writer(key) as writer:
+        with self._writer() as writer:
             for table, batches in state.tables.items():
                 for rows in batches:
                     writer.write(table, rows)

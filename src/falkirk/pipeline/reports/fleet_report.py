@@ -87,7 +87,7 @@ def make_report(
     if out.exists() and not (out / DOCUMENT).is_file() and (not out.is_dir() or any(out.iterdir())):
         raise WarehouseError(f"{out}: not empty, and no report; name a new or empty directory")
     tables = FleetTables(spark, warehouse)
-    if not warehouse.manifests():
+    if not tables.mark.number:
         raise WarehouseError(f"{warehouse.uri}: holds no cluster yet; `falkirk fleet ingest` brings some in")
     aside = out.with_name(f"{out.name}.aside")
     shutil.rmtree(aside, ignore_errors=True)

@@ -1,8 +1,10 @@
-"""Arrow batches to Parquet files in a run's staging directory, written by workers."""
+"""Arrow batches to Parquet files in their final places, written by workers; they count once they are committed."""
 
 from __future__ import annotations
 
-from hashlib import sha256
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyarrow import parquet
@@ -25,22 +27,26 @@ if TYPE_CHECKING:
 _COMPRESSION: Final = "zstd"
 
 
+@dataclass(slots=True)
+class _OpenFile:
+    path: str
+    sink: pa.NativeFile
+    writer: parquet.ParquetWriter
+    rows: int = 0
+
+
 class DataFileWriter:
     """Writes the data files of one piece, one file for each table that has rows. A context manager.
 
-    File names are made of the piece's key and the run, so no run overwrites the files of another. Secrets are left out
-    unless `keep_secrets`.
+    Every file has a name of its own, so nothing is ever overwritten. Secrets are left out unless `keep_secrets`.
     """
 
-    def __init__(self, warehouse: Warehouse, run: str, cluster: str, key: str, *, keep_secrets: bool = False) -> None:
+    def __init__(self, warehouse: Warehouse, cluster: str, *, keep_secrets: bool = False) -> None:
         check_cluster_name(cluster)
         self._warehouse = warehouse
         self._keep_secrets = keep_secrets
-        self._staging = warehouse.staging(run)
-        self._name = f"{sha256(key.encode()).hexdigest()[:16]}-{run}.parquet"
-        self._cluster = cluster
-        self._writers: dict[str, parquet.ParquetWriter] = {}
-        self._rows: dict[str, int] = {}
+        self._folder = f"{CLUSTER}={cluster}"
+        self._open: dict[str, _OpenFile] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -54,16 +60,9 @@ class DataFileWriter:
         """Add rows to a table. They must have exactly its columns."""
         if not rows.num_rows:
             return
-        writer = self._writers.get(table)
-        if writer is None:
-            path = self._warehouse.path(f"{self._staging}/{self._path(table)}")
-            self._warehouse.filesystem.create_dir(path.rpartition("/")[0], recursive=True)
-            writer = parquet.ParquetWriter(
-                path, TABLES[table].schema, filesystem=self._warehouse.filesystem, compression=_COMPRESSION
-            )
-            self._writers[table] = writer
-        writer.write_batch(rows if self._keep_secrets else redacted(table, rows))
-        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+        file = self._open.get(table) or self._create(table)
+        file.writer.write_batch(rows if self._keep_secrets else redacted(table, rows))
+        file.rows += rows.num_rows
 
     def write_rows(self, table: str, rows: Sequence[dict[str, Any]]) -> None:  # Any: values of columns
         """Add rows given as mappings from column to value."""
@@ -71,9 +70,22 @@ class DataFileWriter:
 
     def close(self) -> tuple[DataFile, ...]:
         """Finish the files and return them."""
-        for writer in self._writers.values():
-            writer.close()
-        return tuple(DataFile(table=table, path=self._path(table), rows=rows) for table, rows in self._rows.items())
+        found = []
+        for table, file in self._open.items():
+            file.writer.close()
+            found.append(DataFile(table=table, path=file.path, rows=file.rows, size=file.sink.tell()))
+            file.sink.close()
+        self._open = {}
+        return tuple(found)
 
-    def _path(self, table: str) -> str:
-        return f"{table}/{CLUSTER}={self._cluster}/{self._name}"
+    def _create(self, table: str) -> _OpenFile:
+        relative = f"{table}/{self._folder}/{uuid.uuid4().hex}.parquet"
+        path = self._warehouse.path(relative)
+        if self._warehouse.is_local:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        sink = self._warehouse.filesystem.open_output_stream(path)
+        schema = TABLES[table].schema
+        # Delta's times are microseconds.
+        writer = parquet.ParquetWriter(sink, schema, compression=_COMPRESSION, coerce_timestamps="us")
+        file = self._open[table] = _OpenFile(relative, sink, writer)
+        return file

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from falkirk.pipeline.spark.rows import spark_schema
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import CLUSTER, CLUSTER_COMMENT
+from falkirk.pipeline.warehouse.delta import data_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from falkirk.pipeline.tables.table import Table
+    from falkirk.pipeline.warehouse.commit import Mark
     from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 _SCHEMES: Final = {"s3": "s3a"}
 
 
 class FleetTables(Mapping[str, "DataFrame"]):
-    """Name -> DataFrame over the data files committed when this object is made; column `cluster` comes last.
+    """Name -> DataFrame over the data files of a commit, by default the last one; column `cluster` comes last.
 
-    A table is read on first access; one without rows is empty, not absent.
+    A table is read on first access; one without rows is empty, not absent. Later commits change nothing here. With
+    `clusters`, the tables have only these.
     """
 
-    def __init__(self, spark: SparkSession, warehouse: Warehouse) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        warehouse: Warehouse,
+        mark: Mark | None = None,
+        *,
+        clusters: Collection[str] | None = None,
+    ) -> None:
+        self.mark = warehouse.mark() if mark is None else mark
         self._spark = spark
         self._warehouse = warehouse
-        self._manifests = warehouse.manifests()
+        self._clusters = clusters
         self._frames: dict[str, DataFrame] = {}
 
     def __getitem__(self, name: str) -> DataFrame:
@@ -44,11 +55,13 @@ class FleetTables(Mapping[str, "DataFrame"]):
     def _read(self, table: Table) -> DataFrame:
         # Spark puts partition columns, which come from paths, behind all others.
         schema = spark_schema(table).add(CLUSTER, "string", metadata={"comment": CLUSTER_COMMENT})
-        paths = [file.path for manifest in self._manifests for file in manifest.files(table.name)]
+        version = self.mark.versions.get(table.name)
+        uri = self._warehouse.table_uri(table.name)
+        paths = [] if version is None else data_files(uri, version, self._clusters)
         if not paths:
             return self._spark.createDataFrame([], schema)
-        root = spark_uri(self._warehouse)
-        reader = self._spark.read.schema(schema).option("basePath", f"{root}/{table.name}")
+        root = f"{spark_uri(self._warehouse)}/{table.name}"
+        reader = self._spark.read.schema(schema).option("basePath", root)
         return reader.parquet(*(f"{root}/{path}" for path in paths))
 
 

@@ -1,7 +1,6 @@
 """What a warehouse holds of one cluster: pieces, each made of some bytes of its files, and the data files of each.
 
-Only data files in a manifest count. A manifest is replaced as a whole, so all tables of a cluster change at one moment,
-or not at all.
+Manifests are for the next ingest. Which data files count says the Delta log of each table.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ from typing import Final
 
 import msgspec
 
-FORMAT: Final = 1
-"""Incremented when an older falkirk could no longer read a manifest or a table."""
+FORMAT: Final = 2
+"""Incremented when an older falkirk could no longer read a warehouse. In format 1 the manifests said what counts."""
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One Parquet file; `path` is relative to the warehouse."""
+    """One Parquet file; `path` is relative to the warehouse, `size` in bytes."""
 
     table: str
     path: str
     rows: int
+    size: int = 0
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,23 +47,17 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """All pieces of a cluster, by key."""
 
-    format: int = FORMAT
     cluster: str
     cluster_id: str | None = None
     pieces: dict[str, Piece] = msgspec.field(default_factory=dict)
 
-    def files(self, table: str) -> list[DataFile]:
-        """Return the data files of a table."""
-        return [file for piece in self.pieces.values() for file in piece.files if file.table == table]
+    def files(self) -> dict[str, DataFile]:
+        """Return all data files by path."""
+        return {file.path: file for piece in self.pieces.values() for file in piece.files}
 
     def rows(self) -> dict[str, int]:
         """Return the rows of each table that has any."""
         found: dict[str, int] = {}
-        for piece in self.pieces.values():
-            for file in piece.files:
-                found[file.table] = found.get(file.table, 0) + file.rows
+        for file in self.files().values():
+            found[file.table] = found.get(file.table, 0) + file.rows
         return dict(sorted(found.items()))
-
-    def paths(self) -> set[str]:
-        """Return the paths of all data files."""
-        return {file.path for piece in self.pieces.values() for file in piece.files}

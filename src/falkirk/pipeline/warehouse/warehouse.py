@@ -1,23 +1,28 @@
-"""A directory of tables: Parquet files by table and cluster, and a manifest for each cluster.
+"""A directory of Delta Lake tables, with a manifest for each cluster.
 
+    WAREHOUSE/<table>/_delta_log/               which data files a version of the table has
     WAREHOUSE/<table>/cluster=<name>/<file>.parquet
     WAREHOUSE/_falkirk/warehouse.json           format of the whole
-    WAREHOUSE/_falkirk/clusters/<name>.json     the manifest: which data files count
-    WAREHOUSE/_falkirk/intents/<name>.json      data files that a commit adds or removes, or that are forgotten
-    WAREHOUSE/_falkirk/staging/<run>/           data files of a run that has not committed yet
+    WAREHOUSE/_falkirk/clusters/<name>.json     the manifest: what the data files were made of
+    WAREHOUSE/_falkirk/intent.json              a commit that is under way
+    WAREHOUSE/_falkirk/commits/<number>.json    the mark of a commit: the version of each table
+    WAREHOUSE/_falkirk/current.json             the mark of the last one
 
-Spark ignores names that begin with `_`. New data files have unique names and are moved in before the manifest is
-replaced; old ones are removed after it. Files left by a run that was killed are not in the manifest, and the next run
-removes them.
+Workers write data files under new names in their final places. A commit is decided when its intent is written, and is
+rolled forward from there: one Delta commit for each table, the manifests, the marks. The next writer completes one that
+was killed. Readers take the versions of a mark, so they see all tables at one moment, whatever is committed meanwhile.
+Only `fleet vacuum` removes data files.
 """
 
 from __future__ import annotations
 
 import fcntl
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 from pyarrow import fs
@@ -25,19 +30,25 @@ from pyarrow import fs
 import falkirk
 from falkirk.pipeline.errors import WarehouseError
 from falkirk.pipeline.fleet import is_cluster_name
+from falkirk.pipeline.warehouse.commit import Intent, Mark, make_intent
+from falkirk.pipeline.warehouse.delta import commit_files, delta_uri, widen
 from falkirk.pipeline.warehouse.manifest import FORMAT, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from falkirk.pipeline.warehouse.commit import Change
+
 _OWN: Final = "_falkirk"
 _WAREHOUSE: Final = f"{_OWN}/warehouse.json"
 _LOCK: Final = f"{_OWN}/lock"
 _CLUSTERS: Final = f"{_OWN}/clusters"
-_INTENTS: Final = f"{_OWN}/intents"
-_STAGING: Final = f"{_OWN}/staging"
+_INTENT: Final = f"{_OWN}/intent.json"
+_COMMITS: Final = f"{_OWN}/commits"
+_CURRENT: Final = f"{_OWN}/current.json"
 _JSON: Final = ".json"
 _ASIDE: Final = ".aside"
+T = TypeVar("T")
 
 
 class WarehouseFile(msgspec.Struct, kw_only=True):
@@ -59,14 +70,13 @@ class Warehouse:
         # PyArrow raises NotImplementedError for a scheme that it was built without.
         except (ValueError, NotImplementedError, OSError) as error:
             raise WarehouseError(f"{uri}: {error}") from error
+        self.is_local = isinstance(self.filesystem, fs.LocalFileSystem)
 
     @classmethod
     def open(cls, uri: str) -> Warehouse:
         """Open an existing warehouse. Raises WarehouseError."""
         warehouse = cls(uri)
-        if not warehouse._exists(_WAREHOUSE):
-            raise WarehouseError(f"{uri}: no warehouse here; `falkirk fleet ingest` makes one")
-        warehouse._check_format()
+        warehouse.check_format()
         return warehouse
 
     @classmethod
@@ -77,7 +87,7 @@ class Warehouse:
         """
         warehouse = cls(uri)
         if warehouse._exists(_WAREHOUSE):
-            warehouse._check_format()
+            warehouse.check_format()
             warehouse._check_secrets(keep_secrets=keep_secrets)
             return warehouse
         info = warehouse.filesystem.get_file_info(warehouse.root)
@@ -85,58 +95,72 @@ class Warehouse:
         if is_file or warehouse._list(""):
             reason = "a file" if is_file else "not empty, and no warehouse"
             raise WarehouseError(f"{uri}: {reason}; name a new or empty directory")
-        about = WarehouseFile(format=FORMAT, written_by=f"falkirk {falkirk.__version__}", keeps_secrets=keep_secrets)
+        if warehouse.is_local and "%" in warehouse.root:
+            raise WarehouseError(f"{uri}: a path with %, in which no Delta table can be written")
         try:
-            warehouse.replace(_WAREHOUSE, msgspec.json.encode(about))
+            warehouse.mark_format(keeps_secrets=keep_secrets)
         except OSError as error:
             raise WarehouseError(f"{uri}: cannot be written: {error}") from error
         return warehouse
 
+    def mark_format(self, *, keeps_secrets: bool) -> None:
+        """Write the file that marks a warehouse of this format."""
+        about = WarehouseFile(format=FORMAT, written_by=f"falkirk {falkirk.__version__}", keeps_secrets=keeps_secrets)
+        self.replace(_WAREHOUSE, msgspec.json.encode(about))
+
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold the writer's lock and remove what an unfinished run left behind. Raises WarehouseError."""
-        if not isinstance(self.filesystem, fs.LocalFileSystem):
-            self._clear()
+    def writing(self, *, wait: bool = False) -> Iterator[None]:
+        """Hold the writer's lock, and complete a commit that was killed. Raises WarehouseError.
+
+        Without `wait` another writer is an error.
+        """
+        if not self.is_local:
+            self._complete()
             yield
             return
         with (Path(self.root) / _LOCK).open("w") as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except OSError as error:
                 raise WarehouseError(f"{self.uri}: another falkirk is writing here") from error
-            self._clear()
+            self._complete()
             yield
 
     def manifest(self, cluster: str) -> Manifest | None:
         """Return the manifest of a cluster; None if the warehouse holds nothing of it."""
-        path = _manifest_path(cluster)
-        return self._read_manifest(path) if self._exists(path) else None
+        return self._decode(_manifest_path(cluster), Manifest)
 
     def manifests(self) -> list[Manifest]:
         """Return all manifests, by name of the cluster."""
-        paths = [f"{_CLUSTERS}/{name}" for name in self._list(_CLUSTERS) if name.endswith(_JSON)]
-        with ThreadPoolExecutor() as pool:
-            return list(pool.map(self._read_manifest, paths))
+        return self._decode_all(_CLUSTERS, Manifest)
 
-    def staging(self, run: str) -> str:
-        """Return the directory of a run's uncommitted data files, relative to the warehouse."""
-        return f"{_STAGING}/{run}"
+    def mark(self, number: int | None = None) -> Mark:
+        """Return the mark of a commit, or of the last one; number 0 if there was none yet. Raises WarehouseError."""
+        if number is None:
+            return self._decode(_CURRENT, Mark) or Mark()
+        found = self._decode(_mark_path(number), Mark)
+        if found is None:
+            raise WarehouseError(f"{self.uri}: no commit {number} here; `falkirk fleet history` lists them")
+        return found
 
-    def commit(self, manifest: Manifest, run: str, before: Manifest | None) -> None:
-        """Commit a manifest atomically; its new data files are moved out of the run's staging directory first."""
-        target_manifest = _manifest_path(manifest.cluster)
-        old = set() if before is None else before.paths()
-        new = sorted(manifest.paths() - old)
-        intent = f"{_INTENTS}/{manifest.cluster}{_JSON}"
-        self.replace(intent, msgspec.json.encode(sorted(manifest.paths() ^ old)))
-        for path in new:
-            target = self.path(path)
-            self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
-            self.filesystem.move(self.path(f"{self.staging(run)}/{path}"), target)
-        self.replace(target_manifest, msgspec.json.encode(manifest))
-        for path in sorted(old - manifest.paths()):
-            self._remove(path)
-        self._remove(intent)
+    def marks(self) -> list[Mark]:
+        """Return the marks of all commits that can still be read, the oldest first."""
+        return self._decode_all(_COMMITS, Mark)
+
+    def forget_mark(self, mark: Mark) -> None:
+        """Remove the mark of a commit whose data files are about to go."""
+        self.filesystem.delete_file(self.path(_mark_path(mark.number)))
+
+    def commit(self, changes: Sequence[Change]) -> Mark:
+        """Commit all changes at one moment; their data files are written. Returns the mark. Raises WarehouseError."""
+        for change in changes:
+            check_cluster_name(change.cluster)
+        intent = make_intent(changes, number=self.mark().number + 1, at_ms=time.time_ns() // 1_000_000)
+        for table, files in intent.tables.items():
+            if files.added:
+                widen(self.table_uri(table), table)
+        self.replace(_INTENT, msgspec.json.encode(intent))
+        return self._roll_forward(intent)
 
     def check_known(self, clusters: Iterable[str]) -> None:
         """Raise WarehouseError that names the clusters of which nothing is here."""
@@ -144,54 +168,71 @@ class Warehouse:
         if unknown:
             raise WarehouseError(f"{self.uri}: no cluster is called {', '.join(unknown)}")
 
-    def forget(self, cluster: str) -> Manifest:
-        """Remove a cluster from all tables at once; return what it had."""
-        manifest = self.manifest(cluster)
-        assert manifest is not None, "the caller has checked it"
-        intent = f"{_INTENTS}/{cluster}{_JSON}"
-        self.replace(intent, msgspec.json.encode(sorted(manifest.paths())))
-        self._remove(_manifest_path(cluster))
-        for path in sorted(manifest.paths()):
-            self._remove(path)
-        self._remove(intent)
-        return manifest
+    def table_uri(self, table: str) -> str:
+        """Return where a table is, as delta-rs takes it."""
+        return f"{delta_uri(self.uri)}/{table}"
 
     def path(self, relative: str) -> str:
         """Return the path of a file in `filesystem`."""
         return f"{self.root}/{relative}" if relative else self.root
 
     def replace(self, relative: str, data: bytes) -> None:
-        """Create or replace a small file, whole or not at all."""
+        """Create or replace a small file, whole or not at all; a store does so by itself."""
         target = self.path(relative)
-        self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
-        with self.filesystem.open_output_stream(f"{target}{_ASIDE}") as stream:
-            stream.write(data)
-        self.filesystem.move(f"{target}{_ASIDE}", target)
+        if not self.is_local:
+            with self.filesystem.open_output_stream(target) as stream:
+                stream.write(data)
+            return
+        path = Path(target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}{_ASIDE}")
+        aside.write_bytes(data)
+        aside.replace(path)
 
-    def end_run(self, run: str) -> None:
-        """Remove a run's staging directory."""
-        path = self.path(self.staging(run))
-        if self.filesystem.get_file_info(path).type == fs.FileType.Directory:
-            self.filesystem.delete_dir(path)
+    def remove_tree(self, relative: str) -> None:
+        """Remove a directory with everything in it, if it is there."""
+        if self._exists(relative):
+            self.filesystem.delete_dir(self.path(relative))
 
-    def _clear(self) -> None:
-        """Remove what unfinished runs left behind."""
-        for name in self._list(_INTENTS):
-            if not name.endswith(_JSON):
-                continue
-            manifest = self.manifest(name.removesuffix(_JSON))
-            live = set() if manifest is None else manifest.paths()
-            for path in msgspec.json.decode(self._read(f"{_INTENTS}/{name}"), type=list[str]):
-                if path not in live:
-                    self._remove(path)
-            self._remove(f"{_INTENTS}/{name}")
-        for name in self._list(_STAGING):
-            self.end_run(name)
+    def _complete(self) -> None:
+        """Complete a commit that was killed."""
+        intent = self._decode(_INTENT, Intent)
+        if intent is not None:
+            self._roll_forward(intent)
+
+    def _roll_forward(self, intent: Intent) -> Mark:
+        """Do what is left of a commit: every step may have been done before."""
+        before = self.mark()
+        mark = before
+        if before.number < intent.number:
+            with ThreadPoolExecutor() as pool:
+                found = pool.map(partial(self._commit_table, intent), intent.tables)
+                versions = before.versions | dict(zip(intent.tables, found, strict=True))
+                list(pool.map(self._put_manifest, intent.manifests.items()))
+            changed = tuple(intent.manifests)
+            mark = Mark(number=intent.number, at_ms=intent.at_ms, versions=versions, changed=changed)
+            data = msgspec.json.encode(mark)
+            self.replace(_mark_path(mark.number), data)
+            self.replace(_CURRENT, data)
+        self.filesystem.delete_file(self.path(_INTENT))
+        return mark
+
+    def _commit_table(self, intent: Intent, table: str) -> int:
+        files = intent.tables[table]
+        uri = self.table_uri(table)
+        return commit_files(uri, table, intent.number, intent.at_ms, added=files.added, removed=files.removed)
+
+    def _put_manifest(self, item: tuple[str, Manifest | None]) -> None:
+        cluster, manifest = item
+        path = _manifest_path(cluster)
+        if manifest is not None:
+            self.replace(path, msgspec.json.encode(manifest))
+        elif self._exists(path):
+            self.filesystem.delete_file(self.path(path))
 
     def keeps_secrets(self) -> bool:
         """Return whether tables have passwords and SCRAM credentials."""
-        about: WarehouseFile = self._decode(_WAREHOUSE, WarehouseFile)
-        return about.keeps_secrets
+        return self._about().keeps_secrets
 
     def _check_secrets(self, *, keep_secrets: bool) -> None:
         keeps = self.keeps_secrets()
@@ -203,32 +244,39 @@ class Warehouse:
         if keep_secrets and not keeps:
             raise WarehouseError(f"{self.uri}: its tables hold no secrets: name another directory for --keep-secrets")
 
-    def _check_format(self) -> None:
-        about = self._decode(_WAREHOUSE, WarehouseFile)
+    def check_format(self, format_: int = FORMAT) -> None:
+        """Raise WarehouseError if this is no warehouse, or one of another format."""
+        about = self._about()
         if about.format > FORMAT:
             raise WarehouseError(
                 f"{self.uri}: written by {about.written_by} in format {about.format}; this falkirk "
                 f"({falkirk.__version__}) reads up to format {FORMAT}"
             )
+        if about.format < format_:
+            raise WarehouseError(f"{self.uri}: written by an older falkirk; `falkirk fleet migrate` makes it current")
+        if about.format > format_:
+            raise WarehouseError(f"{self.uri}: is current; there is nothing to migrate")
 
-    def _read_manifest(self, path: str) -> Manifest:
-        manifest: Manifest = self._decode(path, Manifest)
-        if manifest.format > FORMAT:
-            raise WarehouseError(
-                f"{self.uri}/{path}: of a newer falkirk, in format {manifest.format}; this one ({falkirk.__version__}) "
-                f"reads up to format {FORMAT}"
-            )
-        return manifest
+    def _about(self) -> WarehouseFile:
+        about = self._decode(_WAREHOUSE, WarehouseFile)
+        if about is None:
+            raise WarehouseError(f"{self.uri}: no warehouse here; `falkirk fleet ingest` makes one")
+        return about
 
-    def _decode(self, path: str, type_: type[Any]) -> Any:  # Any: of that type
+    def _decode_all(self, folder: str, type_: type[T]) -> list[T]:
+        paths = [f"{folder}/{name}" for name in self._list(folder) if name.endswith(_JSON)]
+        with ThreadPoolExecutor() as pool:
+            return [each for each in pool.map(lambda path: self._decode(path, type_), paths) if each is not None]
+
+    def _decode(self, path: str, type_: type[T]) -> T | None:
+        """Read a small file; None if it is not there. Raises WarehouseError."""
         try:
-            return msgspec.json.decode(self._read(path), type=type_)
+            with self.filesystem.open_input_file(self.path(path)) as file:
+                return msgspec.json.decode(bytes(file.read()), type=type_)
+        except FileNotFoundError:
+            return None
         except msgspec.DecodeError as error:
             raise WarehouseError(f"{self.uri}/{path}: damaged: {error}") from error
-
-    def _read(self, relative: str) -> bytes:
-        with self.filesystem.open_input_file(self.path(relative)) as file:
-            return bytes(file.read())
 
     def _exists(self, relative: str) -> bool:
         return bool(self.filesystem.get_file_info(self.path(relative)).type != fs.FileType.NotFound)
@@ -236,10 +284,6 @@ class Warehouse:
     def _list(self, relative: str) -> Sequence[str]:
         selector = fs.FileSelector(self.path(relative), allow_not_found=True)
         return sorted(info.base_name for info in self.filesystem.get_file_info(selector))
-
-    def _remove(self, relative: str) -> None:
-        if self._exists(relative):
-            self.filesystem.delete_file(self.path(relative))
 
 
 def check_cluster_name(cluster: str) -> None:
@@ -251,3 +295,7 @@ def check_cluster_name(cluster: str) -> None:
 def _manifest_path(cluster: str) -> str:
     check_cluster_name(cluster)
     return f"{_CLUSTERS}/{cluster}{_JSON}"
+
+
+def _mark_path(number: int) -> str:
+    return f"{_COMMITS}/{number:020}{_JSON}"
