@@ -1,7 +1,7 @@
 """Other engines read a warehouse by its Delta logs, at the same rows as Spark; a reader keeps its commit."""
 
 import duckdb
-import polars
+import polars as pl
 import pytest
 from data_files import committed, put
 from deltalake import DeltaTable
@@ -24,7 +24,7 @@ def by_duckdb(warehouse, table, version=None):
 
 
 def by_polars(warehouse, table, version=None):
-    found = polars.read_delta(warehouse.table_uri(table), version=version)
+    found = pl.read_delta(warehouse.table_uri(table), version=version)
     return dict(found.group_by("cluster").len().rows()), set(found.columns)
 
 
@@ -66,11 +66,11 @@ def test_every_table_has_the_same_rows_in_every_engine(spark, warehouse, read):
 def test_times_and_structs_are_the_same_in_every_engine(spark, warehouse):
     tables = FleetTables(spark, warehouse)
     query = "select cluster, last_timestamp, chosen_node, nodes from {} order by cluster"
-    rows = DeltaTable(warehouse.table_uri("clusters")).to_pyarrow_dataset()
-    found = duckdb.sql(query.format("rows")).arrow().read_all().to_pylist()
+    rows = duckdb.from_arrow(DeltaTable(warehouse.table_uri("clusters")).to_pyarrow_dataset())
+    found = rows.query("rows", query.format("rows")).to_arrow_table().to_pylist()
     tables["clusters"].createOrReplaceTempView("of_spark")
     of_spark = spark.sql(query.format("of_spark")).toArrow().to_pylist()
-    of_polars = polars.read_delta(warehouse.table_uri("clusters"))
+    of_polars = pl.read_delta(warehouse.table_uri("clusters"))
     of_polars = of_polars.select("cluster", "last_timestamp", "chosen_node", "nodes").sort("cluster").to_dicts()
     times = [{**row, "last_timestamp": row["last_timestamp"].timestamp()} for row in of_spark]
     for other in (found, of_polars):

@@ -82,9 +82,10 @@ def commit_files(
                 actions, "append", log.schema(), partition_by=_PARTITION, commit_properties=properties
             )
             version += 1
-        return version
     except DeltaError as error:
         raise WarehouseError(f"{uri}: {error}") from error
+    else:
+        return version
 
 
 def data_files(uri: str, version: int, clusters: Collection[str] | None = None) -> list[str]:
