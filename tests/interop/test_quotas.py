@@ -1,5 +1,7 @@
 """Quotas that are used up: a real broker and ours throttle and refuse alike."""
 
+from itertools import count
+
 import pytest
 from data_plane_asker import NetworkAsker
 from kafka_cluster import Clusters
@@ -25,3 +27,17 @@ def test_a_real_broker_throttles_as_ours(release: str, clusters: Clusters) -> No
     for own, reported in zip(ours, real, strict=True):
         assert (own.throttle_ms > 0) == (reported.throttle_ms > 0), reported
         assert abs(own.throttle_ms - reported.throttle_ms) < _TOLERANCE_MS, (own, reported)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_a_real_broker_throttles_for_the_time_of_requests_as_ours(release: str, clusters: Clusters) -> None:
+    ours = list(QuotaStory(NetworkAsker(release, thread_ns=count(step=1_000_000).__next__)).request_outcomes())
+    cluster = clusters.new(release)
+    cluster.format()
+    with cluster.running():
+        asker = SocketAsker(cluster.layouts[0].broker_port)
+        real = list(QuotaStory(asker).request_outcomes())
+        asker.close()
+    # One window each: Kafka's bound, however long the requests took.
+    assert real == ours

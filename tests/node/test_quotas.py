@@ -28,7 +28,7 @@ def test_clients_are_throttled_and_refused_as_by_a_real_broker():
         ("delete 3 at v5", "THROTTLING_QUOTA_EXCEEDED", 13_000),
         ("produce 5000 bytes", "NONE", 0),
         ("produce 8000 bytes", "NONE", 3140),
-        ("produce 10 bytes", "NONE", 3218),
+        ("produce 10 bytes", "NONE", 3078),
         ("fetch from 1: 8 kB", "NONE", 0),
         ("fetch from 1: 0 kB", "NONE", 6140),
     ]

@@ -11,6 +11,8 @@ from falkirk.node.config.node_config import BROKER
 from falkirk.protocol.messages import ApiVersionsRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from node_network import Client
 
     from falkirk.protocol.schema import WireMessage
@@ -21,8 +23,9 @@ BROKER_ID = 2
 class NetworkAsker:
     """A controller and the broker under test, with these settings of NodeConfig."""
 
-    def __init__(self, release: str, **settings: Any) -> None:
+    def __init__(self, release: str, *, thread_ns: Callable[[], int] = lambda: 0, **settings: Any) -> None:
         self.network = NodeNetwork(release=release)
+        self.network.thread_ns = thread_ns
         self.network.add_controllers(1, **settings)
         self._settings = settings
         self._start(BROKER_ID)

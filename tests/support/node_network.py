@@ -199,6 +199,8 @@ class NodeNetwork:
         self.random = Random(seed)
         self.now_ms = START_MS
         self.hosts: dict[int, Host] = {}
+        # What nodes that start measure their work by.
+        self.thread_ns: Callable[[], int] = lambda: 0
         # Pairs of nodes between which nothing gets through.
         self.cut: set[frozenset[int]] = set()
         self._endpoints: dict[Endpoint, tuple[Host, str]] = {}
@@ -265,7 +267,7 @@ class NodeNetwork:
         host.inbox.clear()
         host.late.clear()
         host.busy_until_ms = self.now_ms
-        host.node = Node(host.config, host.disk, Random(self.random.random()), self.now_ms)
+        host.node = Node(host.config, host.disk, Random(self.random.random()), self.now_ms, self.thread_ns)
         return host
 
     def kill(self, node_id: int) -> None:

@@ -10,7 +10,7 @@ from falkirk.node.connections.client_connection import OpenRequest
 from falkirk.node.connections.holds import Hold
 from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.controller.active_controller import TooManyRecordsError
-from falkirk.node.handlers import api_versions
+from falkirk.node.handlers import api_versions, metadata
 from falkirk.node.handlers.parts.handler_result import (
     AnswerInSlices,
     AnswerLater,
@@ -36,6 +36,7 @@ from falkirk.protocol.schema import WireMessage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.node.broker.forwarding import Forwarding
     from falkirk.node.connections.client_connections import ClientConnections
     from falkirk.node.controller.controllership import Controllership
@@ -61,7 +62,7 @@ class Dispatcher:
         self,
         step: Step,
         raft: RaftReplica,
-        metadata: CommittedMetadata,
+        applied: CommittedMetadata,
         controllership: Controllership,
         *,
         views: Views,
@@ -70,11 +71,12 @@ class Dispatcher:
     ) -> None:
         self._step = step
         self._raft = raft
-        self._metadata = metadata
+        self._applied = applied
         self._controllership = controllership
         self._views = views
         self._clients = clients
-        self._responses = ResponseSender(clients, effects, now_ms=lambda: step.now_ms, works=step.works)
+        self._quotas = quotas = views.quotas
+        self._responses = ResponseSender(clients, effects, now_ms=lambda: step.now_ms, works=step.works, quotas=quotas)
         self._answer = self._responses.send
         # Requests to the replica, by token.
         self._raft_requests: dict[int, OpenRequest] = {}
@@ -101,7 +103,13 @@ class Dispatcher:
                 return
             self._step.wake()
             self.forwarding.forward(request)
-            return
+        elif self._quotas.limits_requests:
+            with self._quotas.request_times.measured(request):
+                self._handle_here(request, message)
+        else:
+            self._handle_here(request, message)
+
+    def _handle_here(self, request: OpenRequest, message: WireMessage) -> None:
         route = ROUTES[request.context.api_key]
         view = self._views.of(request.client)
         has_view = isinstance(view, route.needs)
@@ -131,6 +139,16 @@ class Dispatcher:
             self._step.wake()
             del self._raft_requests[token]
             self._raft.connection_lost(token)
+
+    def forget_answers(self, delta: MetadataDelta) -> None:
+        """Drop remembered responses that a new image may change."""
+        if delta.client_quotas is not None:
+            self._clients.forget_answers()
+        # A broker reports the image's own offset as the features' epoch.
+        if delta.features is not None or self.forwarding is not None:
+            self._clients.forget_answers(api_versions.API_KEY)
+        if delta.topics is not None or delta.cluster is not None:
+            self._clients.forget_answers(metadata.API_KEY)
 
     # --- Answers that were waited for
 
@@ -182,9 +200,13 @@ class Dispatcher:
             case ControllerResult():
                 self._append(request, route, result)
             case InSlices():
-                self._step.works.begin("request to the controller", self._operation(request, route, result))
+                self._step.works.begin(
+                    "request to the controller", self._measured(request, self._operation(request, route, result))
+                )
             case AnswerInSlices():
-                self._step.works.begin("large response", self._in_slices(request, route, result))
+                self._step.works.begin(
+                    "large response", self._measured(request, self._in_slices(request, route, result))
+                )
             case AskRaft():
                 self._ask_raft(request)
             case Unwrapped():
@@ -198,9 +220,13 @@ class Dispatcher:
             case _:
                 assert_never(result)
 
+    def _measured(self, request: OpenRequest, slices: Slices) -> Slices:
+        quotas = self._quotas
+        return quotas.request_times.measured_slices(request, slices) if quotas.limits_requests else slices
+
     def _in_slices(self, request: OpenRequest, route: AnyRoute, answer: AnswerInSlices) -> Slices:
         """Make and send a response, unless the client has gone meanwhile."""
-        slices, image = answer.slices, self._metadata.image
+        slices, image = answer.slices, self._applied.image
         while True:
             try:
                 next(slices)
@@ -217,23 +243,24 @@ class Dispatcher:
         if isinstance(response, WireMessage):
             self._answer(request, response)
         elif isinstance(response, EncodedPieces):
-            self._clients.answer_pieces(request, response.pieces)
+            self._responses.send_encoded(request, response.pieces)
         else:
-            now = self._metadata.image
+            now = self._applied.image
             is_current = now.topics is image.topics and now.cluster is image.cluster
             self._answer_encoded(request, response, may_keep=is_current)
 
     def _answer_encoded(self, request: OpenRequest, response: EncodedResponse, *, may_keep: bool) -> None:
-        if may_keep and response.is_for_all:
+        # Known answers take no time that could be measured.
+        if may_keep and response.is_for_all and not self._quotas.limits_requests:
             self._clients.answer_and_remember(request, response.body)
         else:
-            self._clients.answer_body(request, response.body)
+            self._responses.send_encoded(request, (response.body,))
 
     def _start(self, request: OpenRequest, route: AnyRoute, result: AnswerLater | AnswerLaterInSlices) -> None:
         if isinstance(result, AnswerLaterInSlices):
             if result.is_exclusive:
                 request.client.exclusive = request
-            self._step.works.begin("large request", self._large(request, route, result))
+            self._step.works.begin("large request", self._measured(request, self._large(request, route, result)))
             return
         try:
             result.start(partial(self._answer_late, request, route))
@@ -272,9 +299,11 @@ class Dispatcher:
             case NoAnswer():
                 self._complete_without_response(request, answer)
             case EncodedResponse():
-                self._clients.answer_body(request, answer.body)
+                self._responses.send_encoded(request, (answer.body,))
             case AnswerInSlices():
-                self._step.works.begin("large response", self._in_slices(request, route, answer))
+                self._step.works.begin(
+                    "large response", self._measured(request, self._in_slices(request, route, answer))
+                )
             case InPieces():
                 self._answer(request, answer.message, is_in_pieces=True)
             case _:
@@ -304,7 +333,7 @@ class Dispatcher:
         """Answer when everything below an offset is committed and in the image."""
         active = self._controllership.active
         assert active is not None, "only the active controller decides"
-        if end_offset <= self._metadata.applied_offset:
+        if end_offset <= self._applied.applied_offset:
             self._answer(request, response)
         else:
             active.waiting.add(end_offset, (request, response), deadline_ms=deadline_ms)

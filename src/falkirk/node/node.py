@@ -45,8 +45,6 @@ from falkirk.node.events import (
     ConnectionOpened,
     ShutdownRequested,
 )
-from falkirk.node.handlers.api_versions import API_KEY as API_VERSIONS
-from falkirk.node.handlers.metadata import API_KEY as METADATA
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.node.measurements import measure
 from falkirk.node.metadata_log.level_changes import LevelChanges
@@ -64,7 +62,7 @@ from falkirk.storage.partition_directory import METADATA_DIRECTORY
 from falkirk.versions.api_support import Listener as ListenerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -85,9 +83,14 @@ _ELEMENTS_MAX: Final = {key: route.elements_max for key, route in ROUTES.items()
 
 
 class Node:
-    """One node, from its start to its Stop. Raises StartupError, having changed nothing on the disk."""
+    """One node, from its start to its Stop. Raises StartupError, having changed nothing on the disk.
 
-    def __init__(self, config: NodeConfig, disk: Disk, random: Chance, now_ms: int) -> None:
+    `thread_ns` returns a time that rises while the node's thread works: it measures requests (`request_percentage`).
+    """
+
+    def __init__(
+        self, config: NodeConfig, disk: Disk, random: Chance, now_ms: int, thread_ns: Callable[[], int] = lambda: 0
+    ) -> None:
         self.config = config
         self._effects: list[Effect] = []
         emit = self._effects.append
@@ -110,7 +113,7 @@ class Node:
             is_ready_to_lead=lambda: self.standby.current is not None and not applier.is_busy,
         )
         self._controllership = Controllership(config.node_id, self._raft, step.wake)
-        self._quotas = client_quotas(config, lambda: applier.image.client_quotas, lambda: step.now_ms)
+        self._quotas = client_quotas(config, lambda: applier.image.client_quotas, lambda: step.now_ms, thread_ns)
         self._views = Views(step, self._raft, applier, startup.log, self._controllership, quotas=self._quotas)
         self._request_facts = RequestFacts(
             node_id=config.node_id, release=config.release, now_ms=lambda: step.now_ms, effects=emit
@@ -328,11 +331,7 @@ class Node:
     def on_metadata(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Publish a new image to views, connections and the broker."""
         self._views.on_metadata(delta, image)
-        # A broker reports the image's own offset as the features' epoch.
-        if delta.features is not None or self._broker is not None:
-            self._clients.forget_answers(API_VERSIONS)
-        if delta.topics is not None or delta.cluster is not None:
-            self._clients.forget_answers(METADATA)
+        self._dispatcher.forget_answers(delta)
         if delta.configs is not None:
             self._listeners.apply(image.configs)
         if self._broker is not None:
@@ -423,7 +422,7 @@ class Node:
             self._clients.forget_answers()
         if not self._views.has_caught_up and raft.high_watermark is not None:
             self._views.has_caught_up = self._applier.applied_offset >= raft.high_watermark
-            self._clients.forget_answers(API_VERSIONS)
+            self._clients.forget_answers()
         stop = self._shutdown.advance()
         if stop is not None:
             self._stop(stop)

@@ -61,7 +61,7 @@ class Views:
         self._metadata = metadata
         self._log = log
         self._controllership = controllership
-        self._quotas = quotas
+        self.quotas = quotas
         self._authorizer = authorizer(step.config, metadata.image.acls)
         # The last view for brokers' listeners and for controllers'.
         self._last: dict[bool, _BuiltView] = {}
@@ -115,7 +115,7 @@ class Views:
             features_epoch=self._features_epoch(is_controller=is_controller),
             static_configs=step.config.properties,
             metadata_progress=self._metadata_progress,
-            quotas=self._quotas,
+            quotas=self.quotas,
             random=step.random,
         )
 

@@ -115,6 +115,8 @@ def _connections(now: Measurements) -> Iterator[Metric]:
     )
     counters = now.connection_counters
     yield CounterMetricFamily("falkirk_connections_accepted", "Accepted connections.", counters.accepted)
+    text = "How often requests of a connection were held because a quota of its client was used up."
+    yield CounterMetricFamily("falkirk_connections_throttled", text, counters.throttled)
     closed = CounterMetricFamily(
         "falkirk_connections_closed", "Connections that the node closed, by reason.", labels=("reason",)
     )

@@ -6,6 +6,7 @@ A file with zookeeper.connect and without process.roles makes a broker on ZooKee
 import random
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -165,7 +166,7 @@ def parse_overrides(overrides: list[str]) -> dict[str, str]:
 def make_node(config: NodeConfig, now_ms: int) -> Node:
     """Open a node's directories. Raises StartupError."""
     # Chance of the system: nodes that start together must not draw alike.
-    return Node(config, PosixDisk(), random.SystemRandom(), now_ms)
+    return Node(config, PosixDisk(), random.SystemRandom(), now_ms, time.perf_counter_ns)
 
 
 def make_zookeeper_node(config: ZooKeeperNodeConfig, now_ms: int) -> ZooKeeperNode:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.broker.broker_config_changes import BrokerConfigChanges
@@ -30,11 +29,11 @@ from falkirk.protocol.messages import (
     ResponseHeader,
     message_class,
 )
+from falkirk.protocol.throttle_time import throttle_time_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.broker_config_changes import SplitRequest
     from falkirk.node.connections.active_controller_channel import ActiveControllerChannel
     from falkirk.node.connections.client_connection import OpenRequest
@@ -47,11 +46,6 @@ if TYPE_CHECKING:
 FORWARD_TIMEOUT_MS: Final = 30_000
 # Before a failed request is sent again.
 RETRY_BACKOFF_MS: Final = 100
-# CreateTopics, DeleteTopics and CreatePartitions: the controller says for how long the client is throttled (KIP-599).
-# By the first version whose response begins with that.
-_THROTTLED_SINCE: Final[Mapping[int, int]] = {19: 2, 20: 1, 37: 0}
-_THROTTLE_BYTES: Final = 4
-_throttle_ms_at: Final = Struct(">i").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +159,11 @@ class Forwarding:
             if forwarded.split is not None:
                 cls = message_class(RESPONSES[request.context.api_key])
                 response = codec.decode(cls, request.context.api_version, body)
+            # The controller says for how long the client is throttled, and this broker does it.
+            throttle_ms = throttle_time_ms(request.context.api_key, request.context.api_version, body)
         except RemoteProtocolError:
             self._refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
-        throttle_ms = _throttle_ms(request.context, body)
         if throttle_ms:
             self._clients.throttle(request.client, self._step.now_ms + throttle_ms)
         if forwarded.split is None:
@@ -180,15 +175,6 @@ class Forwarding:
     def _refuse(self, request: OpenRequest, error_code: ErrorCode) -> None:
         assert request.message is not None, "only decoded requests are forwarded"
         self._responses.send(request, error_response(request.message, request.context.api_version, error_code))
-
-
-def _throttle_ms(context: RequestContext, body: bytes) -> int:
-    """Return for how long the controller throttles the client; the rest of the response need not be decoded."""
-    since = _THROTTLED_SINCE.get(context.api_key)
-    if since is None or context.api_version < since or len(body) < _THROTTLE_BYTES:
-        return 0
-    (throttle_ms,) = _throttle_ms_at(body)
-    return int(throttle_ms)
 
 
 def _envelope(forwarded: _Forwarded) -> EnvelopeRequest:

@@ -198,6 +198,7 @@ class ClientConnections:
         """Hold the requests of a client whose quota is used up (KIP-219); it may have more of them under way."""
         if not client.is_closed and until_ms > client.throttled_until_ms:
             client.throttled_until_ms = until_ms
+            self.counters.throttled += 1
             self._throttled.schedule(client.connection_id, until_ms, client)
             self._wake()
 

@@ -1,8 +1,8 @@
-"""Quotas of clients: bytes each second that they produce and fetch, partition mutations, and new connections.
+"""Quotas of clients: bytes each second that they produce and fetch, the node's time, partition mutations, connections.
 
 The quota of the most specific entity counts: (user, client id) before the user before the client id, each by name
 before its default. Clients whose quota is that of a user share it, and so do users of one client id.
-Source: KIP-13, KIP-55, KIP-599, KIP-612.
+Source: KIP-13, KIP-55, KIP-124, KIP-599, KIP-612.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from immutables import Map
 
 from falkirk.metadata.controller.state.mutation_quota import UNLIMITED, MutationQuota, TokenBucket
 from falkirk.node.config.static_configs import static_value
+from falkirk.node.connections.request_times import RequestTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,11 @@ _Sharing = tuple[str, str | None, str | None]
 _T = TypeVar("_T")
 PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
 CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"
+_REQUEST_PERCENTAGE: Final = "request_percentage"
 _MUTATION_RATE: Final = "controller_mutation_rate"
 _CONNECTION_RATE: Final = "connection_creation_rate"
+# Percent of one second of the node's thread.
+_PERCENT_PER_NS: Final = 100 / 1_000_000_000
 _NONE: Final[Map[str, float]] = Map()
 # Clients that are remembered; one that was forgotten begins anew.
 CLIENTS_MAX: Final = 10_000
@@ -74,15 +78,20 @@ class SampledRate:
         if not samples:
             return 0
         # As Kafka does, all windows but the last count in full: a client that has just begun may burst.
-        elapsed_ms = max(now_ms - samples[0][0], (windows.number - 1) * windows.size_ms, 1)
+        elapsed_ms = now_ms - samples[0][0]
+        missing = max(windows.number - 1 - elapsed_ms // windows.size_ms, 0)
+        elapsed_ms = max(elapsed_ms + missing * windows.size_ms, 1)
         rate = sum(amount for _, amount in samples) * 1000 / elapsed_ms
         return max(round((rate - limit) / limit * elapsed_ms), 0)
 
 
 def client_quotas(
-    config: NodeConfig, image: Callable[[], ClientQuotasImage], now_ms: Callable[[], int]
+    config: NodeConfig,
+    image: Callable[[], ClientQuotasImage],
+    now_ms: Callable[[], int],
+    thread_ns: Callable[[], int],
 ) -> ClientQuotas:
-    """Return the quotas of a node's clients; `image` returns the current ones."""
+    """Return the quotas of a node's clients; `image` returns the current ones, `thread_ns` is as in RequestTimes."""
 
     def windows(prefix: str) -> QuotaWindows:
         count = static_value(config.properties, config.release, f"{prefix}quota.window.num")
@@ -91,7 +100,7 @@ def client_quotas(
         assert isinstance(seconds, int)
         return QuotaWindows(count, 1000 * seconds)
 
-    return ClientQuotas(image, now_ms, windows(""), windows("controller."))
+    return ClientQuotas(image, now_ms, windows(""), windows("controller."), thread_ns)
 
 
 class _Limit(NamedTuple):
@@ -108,13 +117,18 @@ class ClientQuotas:
         now_ms: Callable[[], int],
         windows: QuotaWindows,
         controller_windows: QuotaWindows,
+        thread_ns: Callable[[], int] = lambda: 0,
     ) -> None:
+        self.request_times = RequestTimes(self._record_request_time, thread_ns)
         self._image = image
         self._now_ms = now_ms
         self._windows = windows
         self._controller_windows = controller_windows
         self._rates: OrderedDict[_Sharing, SampledRate] = OrderedDict()
         self._buckets: OrderedDict[_Sharing, TokenBucket] = OrderedDict()
+        # The quotas for which `limits_requests` was decided.
+        self._decided_for: ClientQuotasImage | None = None
+        self._limits_requests = False
 
     def record_bytes(self, quota: str, context: RequestContext, size: int) -> int:
         """Count bytes; return for how many ms the client must wait, 0 if it is below its quota."""
@@ -126,14 +140,38 @@ class ClientQuotas:
         return rate.throttle_ms(limit.rate, now_ms)
 
     def fetched(self, context: RequestContext, size: int) -> int:
-        """Count the bytes of a response; return for how many ms the client must wait.
+        """Count the bytes of a response; return for how many ms the client must wait, for these or for its requests.
 
         Then it gets none of them, and they do not count.
         """
-        throttle_ms = self.record_bytes(CONSUMER_BYTE_RATE, context, size)
+        throttle_ms = max(self.record_bytes(CONSUMER_BYTE_RATE, context, size), self.request_throttle_ms(context))
         if throttle_ms:
             self.record_bytes(CONSUMER_BYTE_RATE, context, -size)
         return throttle_ms
+
+    @property
+    def limits_requests(self) -> bool:
+        """True if there is a quota of the time that requests take."""
+        image = self._image()
+        if image is not self._decided_for:
+            self._decided_for = image
+            self._limits_requests = any(_REQUEST_PERCENTAGE in quotas for quotas in image.entities.values())
+        return self._limits_requests
+
+    def request_throttle_ms(self, context: RequestContext) -> int:
+        """Return for how many ms a client must wait for the time that its requests have taken: at most one window."""
+        if not self.limits_requests:
+            return 0
+        self.request_times.flush()
+        limit = self._limit(_REQUEST_PERCENTAGE, context)
+        if limit is None:
+            return 0
+        return min(self._rate(limit).throttle_ms(limit.rate, self._now_ms()), self._windows.size_ms)
+
+    def _record_request_time(self, context: RequestContext, duration_ns: int) -> None:
+        limit = self._limit(_REQUEST_PERCENTAGE, context)
+        if limit is not None:
+            self._rate(limit).record(duration_ns * _PERCENT_PER_NS, self._now_ms())
 
     def fetch_bytes_max(self, context: RequestContext, bytes_max: int) -> int:
         """Return how many bytes a client may fetch at once: as many as all windows but one hold."""

@@ -5,18 +5,23 @@ from __future__ import annotations
 from traceback import format_exc
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from falkirk.node.connections.request_times import is_exempt
 from falkirk.node.effects import Fact
 from falkirk.protocol import codec
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.errors import LocalProtocolError
 from falkirk.protocol.mapped_array import has_mapped_array
+from falkirk.protocol.throttle_time import with_throttle_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.node.connections.client_connections import ClientConnections
+    from falkirk.node.connections.client_quotas import ClientQuotas
     from falkirk.node.effects import Effect
     from falkirk.node.sliced_work import SlicedWorks, Slices
     from falkirk.protocol.schema import WireMessage
@@ -26,6 +31,7 @@ class ResponseSender:
     """Sends responses on accepted connections.
 
     `works`: makes the elements of a mapped array slice by slice where the request is large; None: all at once.
+    `quotas`: may throttle a client for the time that its requests take; None: those of the sender are not counted.
     """
 
     def __init__(
@@ -35,11 +41,13 @@ class ResponseSender:
         *,
         now_ms: Callable[[], int],
         works: SlicedWorks | None = None,
+        quotas: ClientQuotas | None = None,
     ) -> None:
         self._clients = clients
         self._effects = effects
         self._now_ms = now_ms
         self._works = works
+        self._quotas = quotas
 
     def send(self, request: OpenRequest, message: WireMessage, *, is_in_pieces: bool = False) -> None:
         """Send a response, or close the connection if the version cannot hold the message.
@@ -47,14 +55,41 @@ class ResponseSender:
         A response that throttles the client holds its next requests. An element that is made while the response is
         encoded may fail, as the handler itself.
         """
-        self.throttle(request, getattr(message, "throttle_time_ms", 0))
+        throttle_ms = getattr(message, "throttle_time_ms", 0)
+        # What is sent in pieces is a Fetch's, whose handler has decided on that.
+        if not is_in_pieces and (request_ms := self._request_throttle_ms(request)) > throttle_ms:
+            throttle_ms = request_ms
+            if hasattr(message, "throttle_time_ms"):
+                message = msgspec.structs.replace(message, throttle_time_ms=throttle_ms)
+        self.throttle(request, throttle_ms)
         if self._works is not None and request.is_large and has_mapped_array(message):
-            self._works.begin("large response", self._send_in_slices(request, message))
+            slices = self._send_in_slices(request, message)
+            if self._quotas is not None and self._quotas.limits_requests:
+                slices = self._quotas.request_times.measured_slices(request, slices)
+            self._works.begin("large response", slices)
             return
         try:
             self._write(request, message, is_in_pieces=is_in_pieces)
         except Exception:  # noqa: BLE001 - as in the dispatcher: log it, and answer
             self.send_failure(request)
+
+    def send_encoded(self, request: OpenRequest, pieces: Sequence[bytes]) -> None:
+        """Send the body of a response that is encoded already, all of it in one piece or in many."""
+        throttle_ms = self._request_throttle_ms(request)
+        if throttle_ms:
+            context, (start, *rest) = request.context, pieces
+            pieces = [with_throttle_time(context.api_key, context.api_version, start, throttle_ms), *rest]
+            self.throttle(request, throttle_ms)
+        if len(pieces) == 1:
+            self._clients.answer_body(request, pieces[0])
+        else:
+            self._clients.answer_pieces(request, pieces)
+
+    def _request_throttle_ms(self, request: OpenRequest) -> int:
+        quotas = self._quotas
+        if quotas is None or not quotas.limits_requests or is_exempt(request):
+            return 0
+        return quotas.request_throttle_ms(request.context)
 
     def _send_in_slices(self, request: OpenRequest, message: WireMessage) -> Slices:
         slices = codec.encode_in_slices(message, request.request.response_version)
