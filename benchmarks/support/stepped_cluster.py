@@ -15,7 +15,7 @@ from falkirk.node.node import Node
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.schema import WireMessage
-from falkirk.server.garbage_collector import GarbageCollector, replica_objects
+from falkirk.server.garbage_collector import GarbageCollector, Held, held_by
 from falkirk.simulation.machine.host import Host
 from falkirk.simulation.machine.world import World
 from falkirk.storage.memory_disk import MemoryDisk
@@ -65,13 +65,13 @@ class SteppedDisk(MemoryDisk):
 class MeasuredNode:
     """A node, and the longest of its steps since `forget`."""
 
-    def __init__(self, node: Node, disk: SteppedDisk) -> None:
+    def __init__(self, node: Node, disk: SteppedDisk, garbage: GarbageCollector) -> None:
         self.node = node
         self._disk = disk
         self.longest = MeasuredStep()
         # When a step last did sliced work.
         self.sliced_at_ms = 0
-        self._garbage = GarbageCollector(partial(replica_objects, node))
+        self._garbage = garbage
 
     def forget(self) -> None:
         self.longest = MeasuredStep()
@@ -148,6 +148,8 @@ class SteppedCluster:
         self._world = World(1, keeps_timeline=False)
         self._nodes: dict[int, MeasuredNode] = {}
         self._hosts: dict[int, Host] = {}
+        # One for all: Python collects the garbage of a process.
+        self._garbage = GarbageCollector(self._held)
         self._hand = Hand()
         self._hand_host = self._world.add_host("hand", {}, lambda _: self._hand)
         self._hand_host.start()
@@ -208,8 +210,13 @@ class SteppedCluster:
 
     def _make(self, config: NodeConfig, disk: SteppedDisk, host: Host) -> MeasuredNode:
         node = Node(config, disk, self._world.chance(host.name), host.clock.now_ms)
-        self._nodes[config.node_id] = MeasuredNode(node, disk)
+        self._nodes[config.node_id] = MeasuredNode(node, disk, self._garbage)
         return self._nodes[config.node_id]
+
+    def _held(self) -> Held:
+        """Return what all nodes are known to hold; what they share counts more than once."""
+        each = [held_by(measured.node) for measured in self._nodes.values()]
+        return Held(sum(held.objects for held in each), sum(held.blocks for held in each))
 
 
 def endpoint_of(node_id: int, role: str) -> Endpoint:

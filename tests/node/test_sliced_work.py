@@ -113,13 +113,26 @@ def test_work_that_is_done_at_once_is_not_told_as_slices():
     assert (works.progressed, works.is_busy) == (["b", "b"], False)
 
 
+def test_work_that_comes_last_waits_for_what_is_under_way():
+    log: list[str] = []
+    works = SlicedWorks(lambda: None)
+    works.begin_last("a", counted(log, "a", 1))
+    assert (log, works.is_busy) == (["a0", "a over"], False)
+    works.start("b", counted(log, "b", 3))
+    works.begin_last("c", counted(log, "c", 2))
+    works.start("d", counted(log, "d", 6))
+    while works.is_busy:
+        works.progress()
+    assert log.index("b over") < log.index("c0") < log.index("c over") < log.index("d over")
+
+
 def test_all_sliced_work_is_in_the_list():
     (section,) = re.findall(r"^## Sliced work\n(.+?)^## ", NODE_DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
     listed = dict(re.findall(r"^\| `([^`]+)` \| (.+?) \|", section, re.MULTILINE))
     started = {}
     for file in NODE.rglob("*.py"):
         source = file.read_text()
-        names = re.findall(r"(?:works\.(?:start|begin)|start_work)\(\s*f?\"([^\"]+)\"", source)
+        names = re.findall(r"(?:works\.(?:start|begin|begin_last)|start_work)\(\s*f?\"([^\"]+)\"", source)
         if "works.begin(NAME" in source:
             names += re.findall(r'^NAME: Final = "(.+)"', source, re.MULTILINE)
         started |= {re.sub(r"{.*}", "<partition>", name): f"`{file.relative_to(NODE)}`" for name in names}

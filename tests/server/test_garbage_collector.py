@@ -1,11 +1,19 @@
 import gc
+from collections import deque
 from collections.abc import Iterator
 from weakref import ref
 
 import pytest
 
 from falkirk.server import garbage_collector
-from falkirk.server.garbage_collector import YOUNG_COLLECTIONS, YOUNG_STEPS, GarbageCollector, settle_memory
+from falkirk.server.garbage_collector import (
+    OLD_VISITS_MAX,
+    YOUNG_COLLECTIONS,
+    YOUNG_STEPS,
+    GarbageCollector,
+    Held,
+    settle_memory,
+)
 
 
 class Cycle:
@@ -43,13 +51,13 @@ def test_no_step_collects_old_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [[number] for number in range(100_000)]
     gc.callbacks.remove(count)
     assert oldest == 0
-    assert GarbageCollector(lambda: 0).is_due
+    assert GarbageCollector(Held).is_due
     assert kept
 
 
 def test_old_garbage_is_collected_when_it_is_due() -> None:
     settle_memory()
-    garbage = GarbageCollector(lambda: 0)
+    garbage = GarbageCollector(Held)
     assert not garbage.is_due
     cycle = Cycle()
     watched = ref(cycle)
@@ -65,7 +73,7 @@ def test_old_garbage_is_collected_when_it_is_due() -> None:
 def test_objects_that_replace_old_ones_do_not_pile_up_as_new_ones() -> None:
     kept = [[number] for number in range(20_000)]
     settle_memory()
-    garbage = GarbageCollector(lambda: 0)
+    garbage = GarbageCollector(Held)
     for step in range(2 * YOUNG_STEPS):
         for number in range(step * 200, step * 200 + 200):
             kept[number] = [number]
@@ -78,52 +86,120 @@ def test_objects_that_replace_old_ones_do_not_pile_up_as_new_ones() -> None:
 def test_many_old_objects_are_frozen_so_that_the_next_collection_does_not_visit_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(garbage_collector, "OLD_OBJECTS_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 1_000)
     settle_memory()
-    garbage = GarbageCollector(lambda: 0)
+    garbage = GarbageCollector(Held)
     kept = [[number] for number in range(2_000)]
     garbage.collect()
     assert len(gc.get_objects(2)) < 1_000
     assert kept
 
 
-def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collector, "OLD_OBJECTS_MAX", 1_000)
+def test_few_old_objects_that_refer_to_many_are_frozen_too() -> None:
+    many = [(number,) for number in range(OLD_VISITS_MAX)]
+    settle_memory()
+    garbage = GarbageCollector(Held)
+    kept = [dict(enumerate(many)), list(many), set(many), deque(many)]
+    garbage.collect()
+    assert gc.get_objects(2) == []
+    kept.append([])
+    garbage.collect()
+    assert any(each is kept[-1] for each in gc.get_objects(2))
+
+
+def test_so_many_that_a_collection_would_be_a_long_step_are_frozen_uncollected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(garbage_collector, "COLLECTED_VISITS_MAX", OLD_VISITS_MAX)
+    settle_memory()
+    garbage = GarbageCollector(Held)
+    collected = []
+    gc.callbacks.append(lambda phase, _: collected.append(phase))
+    kept = [[number] for number in range(OLD_VISITS_MAX)]
+    collected.clear()
+    garbage.collect()
+    gc.callbacks.pop()
+    assert collected == []
+    assert len(gc.get_objects()) < 100
+    assert kept
+
+
+def test_nothing_counts_what_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 0)
     monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 0)
     settle_memory()
-    garbage = GarbageCollector(lambda: 0)
+    garbage = GarbageCollector(Held)
+
+    def get_freeze_count() -> int:
+        raise AssertionError("it visits every frozen object")
+
+    monkeypatch.setattr(gc, "get_freeze_count", get_freeze_count)
+    kept = [[number] for number in range(2_000)]
+    assert garbage.collect() == "all objects"
+    assert kept
+
+
+def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 5_000)
+    settle_memory()
+    garbage = GarbageCollector(Held)
     cycle = Cycle()
     watched = ref(cycle)
-    kept = [[number] for number in range(2_000)]
+    kept = [[number] for number in range(4_000)]
     assert garbage.collect() == "old objects"
     del cycle
+    kept += [[number] for number in range(4_000)]
     assert watched() is not None
-    kept += [[number] for number in range(gc.get_freeze_count() * 2)]
     assert garbage.collect() == "all objects"
     assert watched() is None
+    # What was found to be needed may double.
+    kept += [[number] for number in range(8_000)]
+    assert garbage.collect() == "old objects"
+    kept += [[number] for number in range(8_000)]
+    assert garbage.collect() == "all objects"
+
+
+def test_what_was_frozen_and_is_gone_is_no_reason_to_collect_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 20_000)
+    settle_memory()
+    garbage = GarbageCollector(Held)
+    for _ in range(20):
+        requests = [[number] for number in range(4_000)]
+        assert garbage.collect() == "old objects"
+        del requests
 
 
 def test_what_the_node_knows_that_it_has_more_of_is_no_reason_to_collect_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 0)
+    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 5_000)
     settle_memory()
-    known = 0
-    garbage = GarbageCollector(lambda: known)
-    before = gc.get_freeze_count()
-    kept = [[number] for number in range(3 * before)]
-    known = 3 * before
+    held = Held()
+    garbage = GarbageCollector(lambda: held)
+    kept = [[number] for number in range(50_000)]
+    held = Held(objects=50_000)
     assert garbage.collect() == "old objects"
     # Once they are gone again, as many others may be garbage.
-    known = 0
-    kept += [[number] for number in range(2_000)]
+    held = Held()
+    kept += [[number] for number in range(10_000)]
     assert garbage.collect() == "all objects"
+    # An image is many blocks, and few objects, but those that pass are counted.
+    values = [float(number) for number in range(50_000)]
+    held = Held(blocks=50_000)
+    for _ in range(100):
+        requests = [[number] for number in range(2_000)]
+        assert garbage.collect() == "old objects"
+        del requests
     assert kept
+    assert values
 
 
 def test_a_few_thousand_new_objects_are_all_that_one_collection_looks_at() -> None:
     settle_memory()
-    garbage = GarbageCollector(lambda: 0)
+    garbage = GarbageCollector(Held)
     most = 0
 
     def count(phase: str, info: dict[str, int]) -> None:

@@ -14,7 +14,7 @@ from falkirk.server import process as event_loop
 from falkirk.server.clock import Clock
 from falkirk.server.connection_limits import ConnectionLimits, LimitSettings
 from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
-from falkirk.server.garbage_collector import GarbageCollector
+from falkirk.server.garbage_collector import GarbageCollector, Held
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.node_driver import NodeDriver
 from falkirk.server.peer import Peer
@@ -56,7 +56,7 @@ class Driven:
             clock=Clock(),
             log=FactLog(self.log, LogFormat.TEXT, LogLevel.DEBUG),
             meter=meter or StepMeter(),
-            garbage=garbage or NoGarbage(lambda: 0),
+            garbage=garbage or NoGarbage(Held),
             limits=limits or ConnectionLimits(LimitSettings()),
             max_idle_ms=max_idle_ms,
             connect_timeout_ms=connect_timeout_ms,

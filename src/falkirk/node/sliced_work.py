@@ -88,6 +88,11 @@ class SlicedWorks:
             self._wake()
         return work
 
+    def begin_last(self, name: str, slices: Slices) -> SlicedWork:
+        """Begin work, once all that is under way now is finished."""
+        before = tuple(self._under_way)
+        return self.start(name, _after(before, slices)) if self.is_busy else self.begin(name, slices)
+
     def progress(self) -> None:
         """Do one slice of the work that has waited longest."""
         while self._under_way:
@@ -109,3 +114,9 @@ class SlicedWorks:
     def names(self) -> tuple[str, ...]:
         """What is under way, in the order of the next slices."""
         return tuple(work.name for work in self._under_way if not work.is_finished)
+
+
+def _after(before: tuple[SlicedWork, ...], slices: Slices) -> Slices:
+    while not all(work.is_finished for work in before):
+        yield
+    yield from slices

@@ -1,21 +1,25 @@
 """Garbage collections of a server's process: of new objects within steps, of old ones between steps.
 
-Python's collector visits every object of a generation at once, so a collection of all objects is a pause in proportion
-to what a node holds. Here old objects are collected by the driver, after a step, and what has survived that is frozen
-once it is many: no later collection visits it. Frozen objects that became garbage in a cycle are found when what is
-frozen has doubled, beyond what the node has more of by its own count. See docs/decisions/0014-garbage-between-steps.md.
+Python's collector visits every object of a generation at once, and all that these refer to, so a collection of all
+objects is a pause in proportion to what a node holds. Here old objects are collected by the driver, after a step, and
+what has survived that is frozen once a collection of it would visit much: no later collection visits it. Frozen objects
+that became garbage in a cycle are found once they may be many: as many objects have survived since, the process has as
+many blocks of memory more, and the node has not more of its own count by as much. See
+docs/decisions/0014-garbage-between-steps.md.
 """
 
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Final, Literal
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from falkirk.node.node import Node
 from falkirk.server.process import keep_freed_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Collected = Literal["old objects", "all objects"]
 
@@ -25,14 +29,29 @@ YOUNG_STEPS: Final = 20
 """Steps after which the driver looks at them anyway: Python counts net, so what replaces old objects adds up unseen."""
 YOUNG_COLLECTIONS: Final = 3
 """Collections of new objects after which the driver collects their survivors, and all that is not frozen."""
-OLD_OBJECTS_MAX: Final = 1_000
-"""Old objects beyond which they are frozen; few may refer to millions, which a collection visits, too."""
+OLD_VISITS_MAX: Final = 10_000
+"""Old objects, and what they refer to, beyond which they are frozen: to visit more takes half a ms and longer."""
+COLLECTED_VISITS_MAX: Final = 200_000
+"""As many beyond which they are frozen uncollected: a collection of so many takes 10 ms."""
 FROZEN_OBJECTS_MIN: Final = 500_000
-"""Growth of what is frozen, besides its doubling and the node's replicas, after which all objects are collected."""
+"""Growth of what is frozen, besides its doubling and what the node counts, after which all objects are collected."""
 OBJECTS_PER_REPLICA: Final = 50
 """Objects of a broker's open partition that live as long as it."""
+BLOCKS_PER_REPLICA: Final = 150
+"""Its blocks of memory."""
+BLOCKS_PER_PARTITION: Final = 10
+"""Blocks of memory of a partition in the image."""
 # The collector itself looks at new objects only.
 _NEVER: Final = 2**31 - 1
+# Others that are long are rare, or refer to what the collector does not visit.
+_CONTAINERS: Final = (list, dict, tuple, set, frozenset, deque)
+
+
+class Held(NamedTuple):
+    """What a node is known to hold: objects that the collector visits, and blocks of memory, these among them."""
+
+    objects: int = 0
+    blocks: int = 0
 
 
 def settle_memory() -> None:
@@ -43,24 +62,31 @@ def settle_memory() -> None:
     gc.set_threshold(YOUNG_OBJECTS, _NEVER, _NEVER)
 
 
-def replica_objects(node: object) -> int:
-    """Return about how many objects the replicas of a node are; 0 for any but a broker of KRaft."""
-    broker = node.broker if isinstance(node, Node) else None
-    return 0 if broker is None else OBJECTS_PER_REPLICA * len(broker.replicas.partitions.online)
+def held_by(node: object) -> Held:
+    """Return about what the image and the replicas of a node are; nothing for any but a node of KRaft."""
+    if not isinstance(node, Node):
+        return Held()
+    replicas = 0 if node.broker is None else len(node.broker.replicas.partitions.online)
+    partitions = node.image.topics.partition_count
+    return Held(OBJECTS_PER_REPLICA * replicas, BLOCKS_PER_REPLICA * replicas + BLOCKS_PER_PARTITION * partitions)
 
 
 class GarbageCollector:
     """Collects old objects of the process when it is due; for the driver, after a step.
 
-    `known_objects` returns how many objects the node is known to hold: their growth is no garbage.
+    `held` returns what the node is known to hold: its growth is no garbage.
     """
 
-    def __init__(self, known_objects: Callable[[], int]) -> None:
-        self._known_objects = known_objects
-        # At the last collection of all objects.
-        self._known = known_objects()
-        # After the last collection of all objects, and as many as there may be now at most.
-        self._needed = self._frozen = gc.get_freeze_count()
+    def __init__(self, held: Callable[[], Held]) -> None:
+        self._held = held
+        # Frozen objects that the last collection of all objects has not found to be garbage, since the start.
+        self._needed = 0
+        # Objects frozen since then, of which many may be gone; and how many may be before that is looked into.
+        self._frozen = 0
+        self._frozen_max = FROZEN_OBJECTS_MIN
+        # When they were none.
+        self._blocks = sys.getallocatedblocks()
+        self._held_before = held()
         self._steps = 0
 
     def count_step(self) -> None:
@@ -76,23 +102,33 @@ class GarbageCollector:
         return gc.get_count()[1] >= YOUNG_COLLECTIONS
 
     def collect(self) -> Collected:
-        """Collect old objects, or all of them if what is frozen has doubled; return which."""
-        gc.collect()
-        survivors = len(gc.get_objects())
-        if survivors <= OLD_OBJECTS_MAX:
+        """Collect old objects, or all of them if many frozen ones may be garbage; return which."""
+        visits = _visits(gc.get_objects())
+        if visits <= COLLECTED_VISITS_MAX:
+            gc.collect()
+        if visits <= OLD_VISITS_MAX:
             return "old objects"
+        self._frozen += len(gc.get_objects())
         gc.freeze()
-        self._frozen += survivors
-        grown = max(0, self._known_objects() - self._known)
-        limit = 2 * self._needed + FROZEN_OBJECTS_MIN + grown
-        if self._frozen > limit:
-            # To count them takes time; some are gone since.
-            self._frozen = gc.get_freeze_count()
-        if self._frozen <= limit:
+        if self._frozen <= self._frozen_max:
+            return "old objects"
+        held = self._held()
+        # Nobody counts what is frozen: that visits each. It is no more than has survived, nor than there are blocks.
+        known_blocks = max(0, held.blocks - self._held_before.blocks)
+        known_objects = max(0, held.objects - self._held_before.objects)
+        blocks = sys.getallocatedblocks() - self._blocks - known_blocks
+        self._frozen = min(self._frozen, known_objects + max(0, blocks))
+        self._frozen_max = known_objects + self._needed + FROZEN_OBJECTS_MIN
+        if self._frozen <= self._frozen_max:
             return "old objects"
         gc.unfreeze()
-        gc.collect()
+        self._needed = max(0, self._needed + self._frozen - known_objects - gc.collect())
         gc.freeze()
-        self._known = self._known_objects()
-        self._needed = self._frozen = gc.get_freeze_count()
+        self._frozen, self._frozen_max = 0, self._needed + FROZEN_OBJECTS_MIN
+        self._blocks, self._held_before = sys.getallocatedblocks(), held
         return "all objects"
+
+
+def _visits(objects: Iterable[object]) -> int:
+    """Return how many objects a collection of some visits, roughly."""
+    return sum(1 + len(each) if isinstance(each, _CONTAINERS) else 1 for each in objects)

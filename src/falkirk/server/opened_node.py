@@ -15,7 +15,7 @@ from falkirk.server import process
 from falkirk.server.connection_limits import ConnectionLimits, LimitSettings
 from falkirk.server.errors import ServerError
 from falkirk.server.feature_update_facts import FeatureUpdateFacts
-from falkirk.server.garbage_collector import GarbageCollector, replica_objects
+from falkirk.server.garbage_collector import GarbageCollector, held_by
 from falkirk.server.listener_tls import ListenerTls
 from falkirk.server.metrics_listener import serve_metrics
 from falkirk.server.node_driver import DrivenNode, NodeDriver
@@ -117,7 +117,7 @@ class OpenedNode(Generic[C]):
             clock=self.clock,
             log=self.log,
             meter=meter,
-            garbage=GarbageCollector(partial(replica_objects, self.node)),
+            garbage=GarbageCollector(partial(held_by, self.node)),
             limits=ConnectionLimits(self._limits(self.values, self.config.properties, self._names)),
             max_idle_ms=self.config.connections_max_idle_ms,
             connect_timeout_ms=_number(self.values["socket.connection.setup.timeout.ms"]),

@@ -1,5 +1,8 @@
+import gc
+
 import pytest
 
+from falkirk import slices
 from falkirk.metadata.image.partition import MIGRATING, Partition
 from falkirk.metadata.image.partition_reader import PARTITION_FRAMES, PartitionReader
 from falkirk.protocol.messages import PartitionRecord
@@ -17,9 +20,9 @@ def values(*records, version=2):
     return [encode_metadata_record(item, version) for item in records]
 
 
-def read(items, version=2, before=()):
+def read(items, version=2, before=(), reader=None):
     partitions = list(before)
-    end = PartitionReader().read_run(items, 0, version, A, partitions)
+    end = (reader or PartitionReader()).read_run(items, 0, version, A, partitions)
     return end, partitions[len(before) :]
 
 
@@ -89,3 +92,23 @@ def test_long_lists_are_left_to_the_codec():
     # A count above 126 takes two bytes.
     assert read(values(record(0, replicas=tuple(range(130)))))[0] == 0
     assert read(values(record(0, replicas=tuple(range(126)))))[0] == 1
+
+
+def test_pieces_that_are_kept_are_visited_by_no_collection_once_they_are_frozen():
+    reader = PartitionReader()
+    read(values(record(0)), reader=reader)
+    gc.collect()
+    gc.freeze()
+    try:
+        read(values(record(0, replicas=(7, 8))), reader=reader)
+        assert not [each for each in gc.get_objects() if isinstance(each, dict) and (7, 8) in each]
+    finally:
+        gc.unfreeze()
+
+
+def test_pieces_are_forgotten_in_slices(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 10)
+    reader = PartitionReader()
+    read(values(*(record(number, replicas=(number,)) for number in range(50))), reader=reader)
+    assert len(list(reader.forget_slices())) >= 10
+    assert list(reader.forget_slices()) == []

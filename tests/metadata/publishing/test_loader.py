@@ -1,5 +1,6 @@
 from contextlib import suppress
 from itertools import pairwise
+from sys import getrefcount
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from metadata_files import batch_of
 
 from falkirk import slices
 from falkirk.metadata.image.metadata_image import EMPTY, Provenance
+from falkirk.metadata.publishing import loader as loader_module
 from falkirk.metadata.publishing.loader import MetadataLoader
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.metadata.records.errors import InconsistentRecordError, UnreadableRecordError
@@ -22,6 +24,7 @@ from falkirk.protocol.messages import (
     TopicRecord,
 )
 from falkirk.protocol.metadata_record import encode_metadata_record
+from falkirk.slices import exhaust
 
 BEGIN, END, ABORT = BeginTransactionRecord("big"), EndTransactionRecord(), AbortTransactionRecord("why")
 
@@ -194,6 +197,21 @@ def test_a_snapshot_replaces_the_image_and_publishes_what_differs():
     assert set(delta.topics.deleted.values()) == {"a"}
     assert [item.name for item in delta.topics.changed.values()] == ["c"]
     assert delta.configs is None
+
+
+def test_what_a_snapshot_replaces_is_freed_in_slices(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 10)
+    monkeypatch.setattr(loader_module, "FREED_PER_VISIT", 1)
+    records = [topic("a"), topic("b")]
+    records += [PartitionRecord(number, one.topic_id, (1,), (1,), leader=1) for one in records for number in range(10)]
+    loader = MetadataLoader([Publisher([], "p")])
+    loader.load_log([batch(0, *records)])
+    replaced = dict(loader.image.topics.by_name)
+    exhaust(loader.load_snapshot_slices([batch(0, topic("c"))], Provenance(50, 6, 9)))
+    held = {name: getrefcount(replaced[name]) for name in replaced}
+    freed = [sum(getrefcount(replaced[name]) < held[name] for name in replaced) for _ in loader.free_slices()]
+    assert freed == [1, 2]
+    assert list(loader.free_slices()) == []
 
 
 def test_a_snapshot_always_publishes_features_which_may_have_been_others_meanwhile():

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import functools
 import struct
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.metadata.image.partition import MIGRATING, RECOVERED, RECOVERING, Partition
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import PartitionRecord
 from falkirk.protocol.metadata_record import decode_metadata_record
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from falkirk.slices import Slices
 
 PARTITION_FRAMES: Final = {b"\x01\x03\x00": 0, b"\x01\x03\x01": 1, b"\x01\x03\x02": 2}
 """First bytes of the value of a PartitionRecord (frame version, type, record version) -> its record version."""
@@ -42,11 +46,11 @@ class PartitionReader:
 
     def __init__(self) -> None:
         # Bytes of the four arrays before the leader. They say where they end, so a key fits only where it belongs.
-        self._heads: dict[bytes, _Head] = {}
+        self._heads: dict[bytes, _Head] = _kept()
         # By record version and number of replicas: all bytes behind the epochs.
         self._tails: dict[tuple[int, int], dict[bytes, _Tail]] = {}
-        self._lists: dict[_Ints, _Ints] = {}
-        self._directories: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
+        self._lists: dict[_Ints, _Ints] = _kept()
+        self._directories: dict[tuple[bytes, ...], tuple[bytes, ...]] = _kept()
         self._uuids: dict[bytes, bytes] = {}
         self._numbers: dict[int, int] = {}
 
@@ -77,7 +81,7 @@ class PartitionReader:
                 replicas, isr, removing, adding = lists
                 known = self._tails.get((version, len(replicas)))
                 if known is None:
-                    known = self._tails[version, len(replicas)] = {}
+                    known = self._tails[version, len(replicas)] = _kept()
                 rest = known.get(tail)
                 if rest is None:
                     rest = self._learn_tail(known, tail, value)
@@ -101,6 +105,17 @@ class PartitionReader:
         except (IndexError, ValueError, struct.error):
             return at
         return len(values)
+
+    def forget_slices(self) -> Slices[None]:
+        """Forget all pieces, in slices of bounded size: to free 100,000 at once is a long step."""
+        budget = SliceBudget()
+        kept: list[dict[Any, Any]] = [self._heads, self._lists, self._directories]  # Any: the pieces and their keys
+        kept += self._tails.values()
+        for pieces in kept:
+            while pieces:
+                pieces.popitem()
+                if budget.spend(1):
+                    yield
 
     def _learn_head(self, head: bytes) -> _Head:
         lists = []
@@ -138,6 +153,15 @@ class PartitionReader:
             self._lists.setdefault(last_known_elr, last_known_elr),
         )
         return found
+
+
+def _kept() -> dict[Any, Any]:  # Any: the pieces and their keys
+    """Return a dictionary that a collection of garbage visits no more once it is frozen.
+
+    One of Python's own that holds nothing but tuples of numbers would leave the collector, and be a new object to it
+    with the next tuple.
+    """
+    return defaultdict()
 
 
 def head_size(value: bytes) -> int:

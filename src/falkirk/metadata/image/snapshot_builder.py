@@ -181,6 +181,7 @@ class _TopicsBuilder:
                 by_name[name] = Topic.of(name, topic_id, unordered)
             if budget.spend(by_name[name].partition_count // BUILT_PER_VISIT):
                 yield
+        yield from self._reader.forget_slices()
         return TopicsImage(Map(by_name), Map(self._names))
 
     def _select(self, topic_id: bytes) -> None:

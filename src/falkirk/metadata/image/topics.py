@@ -8,7 +8,7 @@ import msgspec
 from immutables import Map
 
 from falkirk.metadata.image.partition import Partition
-from falkirk.metadata.image.topic import Topic
+from falkirk.metadata.image.topic import CHUNK, Topic
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_key
 from falkirk.slices import SliceBudget, exhaust
@@ -59,7 +59,9 @@ class TopicsImage(msgspec.Struct, frozen=True):
     @property
     def partition_count(self) -> int:
         """Count the partitions of all topics."""
-        return sum(topic.partition_count for topic in self.by_name.values())
+        # Without a call for each topic: there may be very many.
+        all_chunks = (topic.chunks for topic in self.by_name.values())
+        return sum((len(chunks) - 1) * CHUNK + len(chunks[-1]) for chunks in all_chunks if chunks)
 
 
 class TopicDelta:
@@ -77,6 +79,11 @@ class TopicDelta:
         self.partitions: dict[int, Partition] = {}
         # The topic after the changes, if somebody has made it already.
         self._after: Topic | None = None
+
+    @property
+    def partition_count(self) -> int:
+        """Number of partitions that are added or changed."""
+        return len(self.partitions)
 
     def put(self, partition_id: int, partition: Partition) -> None:
         """Add or change a partition."""

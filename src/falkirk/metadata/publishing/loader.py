@@ -31,12 +31,17 @@ from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from falkirk.metadata.image.topic import Topic
+    from falkirk.metadata.image.topics import TopicDelta
     from falkirk.metadata.levels.writer import LossReport
     from falkirk.metadata.publishing.level_change import LevelObserver
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.protocol.schema import WireMessage
     from falkirk.slices import Slices
 
+
+FREED_PER_VISIT: Final = 10
+"""Freeing a partition takes that much less time than to visit one."""
 
 _Marker: TypeAlias = BeginTransactionRecord | EndTransactionRecord | AbortTransactionRecord
 _MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
@@ -80,6 +85,8 @@ class MetadataLoader:
         # Set while a transaction is open; if the log ends there, it never happened.
         self.open_transaction: OpenTransaction | None = None
         self._publishers = tuple(publishers)
+        # Topics of the images that snapshots have replaced, and changes that led to the next ones.
+        self._replaced: list[Topic | TopicDelta] = []
 
     def fork(self) -> MetadataLoader:
         """Return a loader that goes on from here by itself, and tells nobody."""
@@ -96,10 +103,15 @@ class MetadataLoader:
         `provenance` comes from the snapshot's name and header: offsets inside start at 0. An open transaction is
         discarded, because no snapshot ends inside one.
         """
-        return exhaust(self.load_snapshot_slices(batches, provenance))
+        image = exhaust(self.load_snapshot_slices(batches, provenance))
+        self._replaced.clear()
+        return image
 
     def load_snapshot_slices(self, batches: Iterable[MetadataBatch], provenance: Provenance) -> Slices[MetadataImage]:
-        """Do what `load_snapshot` does in slices of bounded size; all is as it was until the last one."""
+        """Do what `load_snapshot` does in slices of bounded size; all is as it was until the last one.
+
+        What is replaced is held until `free_slices`.
+        """
         image = yield from read_image_slices(batches, provenance)
         delta = None
         if self._publishers:
@@ -111,8 +123,20 @@ class MetadataLoader:
         self.loaded = provenance
         if delta is not None:
             self._publish(delta, image)
+            self._replaced += () if delta.topics is None else delta.topics.changed.values()
+        self._replaced += self.image.topics.by_name.values()
         self.image = image
         return image
+
+    def free_slices(self) -> Slices[None]:
+        """Free what snapshots have replaced, in slices of bounded size, once no publisher holds it any more."""
+        budget = SliceBudget()
+        while self._replaced:
+            topic = self._replaced.pop()
+            visits = topic.partition_count // FREED_PER_VISIT
+            del topic
+            if budget.spend(visits):
+                yield
 
     def load_log(self, batches: Iterable[MetadataBatch]) -> MetadataImage:
         """Load batches that follow what was loaded and publish once, whatever their number.

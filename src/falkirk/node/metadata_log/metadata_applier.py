@@ -149,6 +149,8 @@ class MetadataApplier:
         yield from self._loader.load_snapshot_slices(self._gated(_parts(contents.data_batches, source)), provenance)
         self._gate.check_levels(self.image.features.levels())
         self.bytes_applied = 0
+        # After what publishers do with the difference, of which the image before is a part.
+        self._works.begin_last("free replaced image", self._loader.free_slices())
 
     def _apply_slices(self, end_offset: int) -> Slices:
         features = self.image.features
