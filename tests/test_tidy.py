@@ -91,7 +91,8 @@ def started_works(module: ast.Module) -> Iterator[str]:
 
 def starts_work(called: ast.Attribute) -> bool:
     return called.attr == "start_work" or (
-        called.attr in {"start", "begin"} and ast.unparse(called.value).rpartition(".")[2].strip("_") == "works"
+        called.attr in {"start", "begin", "begin_last"}
+        and ast.unparse(called.value).rpartition(".")[2].strip("_") == "works"
     )
 
 
