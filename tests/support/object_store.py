@@ -1,23 +1,39 @@
-"""A real local S3 object store on a port of its own, and the environment that points PyArrow to it."""
+"""A real local S3 object store in a process of its own, and the environment that points PyArrow and delta-rs to it."""
 
+import re
+import subprocess
+import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import boto3
-from moto.server import ThreadedMotoServer
 
 BUCKET = "fleet"
+# Not a thread of the test: delta-rs holds Python's lock while it waits for the store.
+_SERVER = """
+import logging
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+logging.getLogger("werkzeug").setLevel(logging.INFO)
+print(server.get_host_and_port()[1], flush=True)
+input()
+"""
+_REQUEST = re.compile(r'"(GET|HEAD|PUT|POST|DELETE) (\S+) HTTP')
 
 
 class ObjectStore:
     """Stores files; `environment` is what a process needs to read them."""
 
-    def __init__(self, endpoint):
+    def __init__(self, endpoint, log):
         self.environment = {
             "AWS_ENDPOINT_URL": endpoint,
             "AWS_ACCESS_KEY_ID": "key",
             "AWS_SECRET_ACCESS_KEY": "secret",
             "AWS_DEFAULT_REGION": "us-east-1",
         }
+        self._log = log
         self._client = boto3.client(
             "s3",
             endpoint_url=endpoint,
@@ -39,13 +55,21 @@ class ObjectStore:
                 self.put(f"{prefix}/{path.relative_to(folder).as_posix()}", path.read_bytes())
         return f"s3://{BUCKET}/{prefix}"
 
+    def requests(self):
+        """Return (method, path) of every request so far."""
+        return _REQUEST.findall(self._log.read_text())
+
 
 @contextmanager
 def object_store():
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    try:
-        yield ObjectStore(f"http://{host}:{port}")
-    finally:
-        server.stop()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        command = [sys.executable, "-c", _SERVER]
+        with (
+            log.open("wb") as stderr,
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr) as server,
+        ):
+            try:
+                yield ObjectStore(f"http://127.0.0.1:{int(server.stdout.readline())}", log)
+            finally:
+                server.kill()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from falkirk.pipeline.warehouse.manifest import DataFile
 
 _APP: Final = "falkirk"
+# Some of a store's errors are OSErrors.
+_ERRORS: Final = (DeltaError, OSError)
 _PARTITION: Final = [CLUSTER]
 # delta-rs takes everything else from the same variables as PyArrow, but must be told that a store has no TLS.
 _ENDPOINT: Final = "AWS_ENDPOINT_URL"
@@ -82,8 +84,8 @@ def commit_files(
                 actions, "append", log.schema(), partition_by=_PARTITION, commit_properties=properties
             )
             version += 1
-    except DeltaError as error:
-        raise WarehouseError(f"{uri}: {error}") from error
+    except _ERRORS as error:
+        raise _explained(uri, error) from error
     else:
         return version
 
@@ -95,8 +97,8 @@ def data_files(uri: str, version: int, clusters: Collection[str] | None = None) 
     """
     try:
         actions = DeltaTable(uri, version=version, storage_options=_storage_options()).get_add_actions(flatten=True)
-    except DeltaError as error:
-        raise WarehouseError(f"{uri}: version {version}: {error}") from error
+    except _ERRORS as error:
+        raise _explained(f"{uri}: version {version}", error) from error
     found = pa.table(actions).select(["path", f"partition.{CLUSTER}"])
     paths, names = (column.to_pylist() for column in found.columns)
     return [unquote(str(path)) for path, name in zip(paths, names, strict=True) if clusters is None or name in clusters]
@@ -107,8 +109,8 @@ def vacuum_files(uri: str, retention_hours: int, *, dry_run: bool) -> list[str]:
     try:
         log = DeltaTable(uri, storage_options=_storage_options())
         return log.vacuum(retention_hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
-    except DeltaError as error:
-        raise WarehouseError(f"{uri}: {error}") from error
+    except _ERRORS as error:
+        raise _explained(uri, error) from error
 
 
 def _add(file: DataFile, at_ms: int) -> AddAction:
@@ -142,6 +144,10 @@ def _delta_schema(table: Table) -> Schema:
     """Return a table's columns as Delta has them, the cluster last, as everywhere in Spark."""
     own, cluster = list(table.schema), table.full_schema.field(CLUSTER)
     return Schema.from_arrow(pa.schema([*own, cluster]))
+
+
+def _explained(uri: str, error: Exception) -> WarehouseError:
+    return WarehouseError(f"{uri}: {' '.join(str(error).split())}")
 
 
 def _storage_options() -> dict[str, str]:
