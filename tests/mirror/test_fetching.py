@@ -222,18 +222,18 @@ def offsets(tmp_path) -> list[str]:
 
 def test_a_log_whose_start_was_deleted_is_fetched_from_where_it_begins_now(tmp_path):
     broker = Broker(log(2, start=7), start=7, end=9)
-    refresh(TopicMirrors(tmp_path, ["t"]), broker)
+    refresh(TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))), broker)
     assert (broker.offsets, offsets(tmp_path)) == ([0, 7], ["7.log"])
 
 
 def test_records_that_were_compacted_away_at_the_end_are_not_waited_for(tmp_path):
     broker = Broker(log(2), end=9)
-    refresh(TopicMirrors(tmp_path, ["t"]), broker)
+    refresh(TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))), broker)
     assert broker.offsets == [0, 2]
 
 
 def test_a_log_that_is_shorter_than_what_was_fetched_is_fetched_anew(tmp_path):
-    mirrors = TopicMirrors(tmp_path, ["t"])
+    mirrors = TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key)))
     refresh(mirrors, Broker(log(4), end=4))
     broker = Broker(log(2), end=2)
     refresh(mirrors, broker)
@@ -242,21 +242,27 @@ def test_a_log_that_is_shorter_than_what_was_fetched_is_fetched_anew(tmp_path):
 
 
 def test_a_topic_of_the_same_name_is_fetched_anew_by_another_run(tmp_path):
-    refresh(TopicMirrors(tmp_path, ["t"]), Broker(log(4), end=4))
+    refresh(TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))), Broker(log(4), end=4))
     broker = Broker(log(1, 4), end=5)
     broker.topic_id = b"u" * 16
-    refresh(TopicMirrors(tmp_path, ["t"]), broker)
+    refresh(TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))), broker)
     assert broker.offsets == [0]
     assert (tmp_path / "t-0" / f"{0:020d}.log").read_bytes() == log(1, 4)
 
 
 def test_a_topic_that_is_not_there_is_none(tmp_path):
-    refresh(TopicMirrors(tmp_path, ["t"]), Broker(b"", end=0, topic_error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    refresh(
+        TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))),
+        Broker(b"", end=0, topic_error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_topic_that_we_may_not_read_or_nobody_leads_is_named(tmp_path):
     with pytest.raises(NodeRefusedError, match="Metadata of t: TOPIC_AUTHORIZATION_FAILED"):
-        refresh(TopicMirrors(tmp_path, ["t"]), Broker(b"", end=0, topic_error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        refresh(
+            TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))),
+            Broker(b"", end=0, topic_error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        )
     with pytest.raises(NodeRefusedError, match="Metadata of t-0: LEADER_NOT_AVAILABLE"):
-        refresh(TopicMirrors(tmp_path, ["t"]), Broker(b"", end=0, leader_id=-1))
+        refresh(TopicMirrors(["t"], lambda key: PartitionMirror(tmp_path / str(key))), Broker(b"", end=0, leader_id=-1))

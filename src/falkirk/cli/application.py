@@ -47,6 +47,7 @@ COMMANDS: Final = (
     Command("zookeeper", "falkirk.cli.cluster.zookeeper", "A ZooKeeper and brokers on it, for a try-out (KIP-584)."),
     Command("logdir", "falkirk.cli.logdir.commands", "Stopped data directories: inspect, downgrade, verify, undo."),
     Command("lift", "falkirk.cli.lift.commands", "Lower a running cluster: what it costs, and how it is done."),
+    Command("watch", "falkirk.cli.watch.command", "Follow running clusters: can they still go back?", is_group=False),
     Command("fleet", "falkirk.cli.fleet.commands", "Many clusters' files as tables on Spark, and a report."),
     Command(
         "dump-log",

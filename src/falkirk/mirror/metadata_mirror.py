@@ -6,10 +6,11 @@ CLUSTER_ACTION on CLUSTER for it. Only committed batches are written. Source: KI
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from falkirk.client.errors import NodeRefusedError
-from falkirk.mirror.errors import MirrorError
+from falkirk.mirror.errors import DivergedLogError, MirrorError
+from falkirk.mirror.partition_mirror import no_pause
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
@@ -19,10 +20,10 @@ from falkirk.storage.snapshot_file import SnapshotId
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
 
     from falkirk.client.connection import NodeConnection
-    from falkirk.mirror.partition_mirror import PartitionMirror
     from falkirk.protocol.messages import fetch_snapshot_response
     from falkirk.protocol.messages.fetch_response import PartitionData
 
@@ -37,10 +38,33 @@ _FETCH_WAIT_MS: Final = 500
 _UNKNOWN_MAX: Final = 20
 
 
-async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> None:
-    """Fetch up to the high watermark of the first response.
+class MetadataCopy(Protocol):
+    """What committed batches and snapshots are fetched into; a PartitionMirror is one."""
 
-    Raises ClientError; MirrorError if the leader's log is not the one that was mirrored.
+    directory: Path
+    end_offset: int
+    last_epoch: int
+
+    def append(self, records: bytes | memoryview, high_watermark: int) -> bool:
+        """Add the whole batches that are committed and new; return whether there were any."""
+
+    def begin_snapshot(self, snapshot: SnapshotId) -> Path:
+        """Return the file that a snapshot is fetched into."""
+
+    def install_snapshot(self, snapshot: SnapshotId) -> None:
+        """Replace everything by a fetched snapshot."""
+
+
+async def mirror_metadata(
+    leader: NodeConnection,
+    cluster_id: str,
+    epoch: int,
+    mirror: MetadataCopy,
+    pause: Callable[[int], Awaitable[None]] = no_pause,
+) -> None:
+    """Fetch up to the high watermark of the first response; `pause` is called with the bytes of each.
+
+    Raises ClientError; DivergedLogError if the leader's log is not the one that was mirrored, MirrorError.
     """
     target: int | None = None
     unknown = 0
@@ -48,10 +72,10 @@ async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, m
         partition = await _fetch(leader, cluster_id, epoch, mirror)
         snapshot = SnapshotId(end_offset=partition.snapshot_id.end_offset, epoch=partition.snapshot_id.epoch)
         if snapshot.end_offset >= 0:
-            await _fetch_snapshot(leader, cluster_id, epoch, snapshot, mirror)
+            await _fetch_snapshot(leader, cluster_id, epoch, snapshot, mirror, pause)
             continue
         if partition.diverging_epoch.end_offset >= 0:
-            raise MirrorError(
+            raise DivergedLogError(
                 f"{mirror.directory}: the log of {leader.endpoint} parts from it at offset "
                 f"{partition.diverging_epoch.end_offset}, below what was committed: remove the directory to start again"
             )
@@ -62,7 +86,9 @@ async def mirror_metadata(leader: NodeConnection, cluster_id: str, epoch: int, m
             continue
         if target is None:
             target = partition.high_watermark
-        if not mirror.append(partition.records or b"", partition.high_watermark):
+        records = partition.records or b""
+        await pause(len(records))
+        if not mirror.append(records, partition.high_watermark):
             return
 
 
@@ -79,7 +105,7 @@ async def check_fetch_allowed(node: NodeConnection, cluster_id: str) -> None:
         raise NodeRefusedError(node.endpoint, "FetchSnapshot", response.error_code)
 
 
-async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: PartitionMirror) -> PartitionData:
+async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: MetadataCopy) -> PartitionData:
     requested = FetchPartition(
         partition=0,
         current_leader_epoch=epoch,
@@ -99,8 +125,13 @@ async def _fetch(leader: NodeConnection, cluster_id: str, epoch: int, mirror: Pa
     return _only_partition(leader, "Fetch", response.error_code, partitions)
 
 
-async def _fetch_snapshot(
-    leader: NodeConnection, cluster_id: str, epoch: int, snapshot: SnapshotId, mirror: PartitionMirror
+async def _fetch_snapshot(  # noqa: PLR0917 - what a request and its answer need
+    leader: NodeConnection,
+    cluster_id: str,
+    epoch: int,
+    snapshot: SnapshotId,
+    mirror: MetadataCopy,
+    pause: Callable[[int], Awaitable[None]],
 ) -> None:
     file = mirror.begin_snapshot(snapshot)
     with file.open("wb") as opened:
@@ -121,7 +152,9 @@ async def _fetch_snapshot(
             partitions = [partition for topic in response.topics for partition in topic.partitions]
             partition = _only_partition(leader, "FetchSnapshot", response.error_code, partitions)
             size = partition.size
-            if not opened.write(partition.unaligned_records or b""):
+            records = partition.unaligned_records or b""
+            await pause(len(records))
+            if not opened.write(records):
                 raise MirrorError(f"{leader.endpoint}: snapshot {file.stem} ends at {opened.tell()} of {size} bytes")
     mirror.install_snapshot(snapshot)
 

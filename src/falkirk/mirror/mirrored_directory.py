@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from falkirk.client.admin import AsyncAdmin
     from falkirk.client.connection import NodeConnection
     from falkirk.client.quorum_description import QuorumDescription
+    from falkirk.protocol.topic_partition import TopicPartition
 
 
 class MirroredDirectory:
@@ -63,8 +64,11 @@ class MirroredDirectory:
 
     async def fetch_topics(self, brokers: AsyncAdmin, topics: Sequence[str]) -> None:
         """Fetch what is new of topics; those that do not exist are left out. Raises as `TopicMirrors.refresh`."""
-        mirrors = self._topics.setdefault(tuple(topics), TopicMirrors(self.path, topics))
+        mirrors = self._topics.setdefault(tuple(topics), TopicMirrors(topics, self._open))
         await mirrors.refresh(brokers)
+
+    def _open(self, partition: TopicPartition) -> PartitionMirror:
+        return PartitionMirror(self.path / str(partition))
 
     async def fetch_metadata(self, leader: NodeConnection, quorum: QuorumDescription) -> None:
         """Fetch what is new of the metadata log. Raises as `mirror_metadata`."""

@@ -20,6 +20,10 @@ SEGMENT_BYTES_MAX: Final = 256 * 1024 * 1024
 _PART_SUFFIX: Final = ".part"
 
 
+async def no_pause(_fetched_bytes: int) -> None:
+    """Fetch as fast as the leader answers."""
+
+
 class PartitionMirror:
     """The files of one partition. `end_offset` is fetched next, `last_epoch` is the epoch of the batch before it."""
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from falkirk.client.errors import NodeRefusedError
 from falkirk.client.partitions import EARLIEST, LEADER_MOVED, describe_topics, list_offsets
 from falkirk.client.refusal import Refusal
 from falkirk.mirror.errors import MirrorError
-from falkirk.mirror.partition_mirror import PartitionMirror
+from falkirk.mirror.partition_mirror import no_pause
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
@@ -21,8 +21,7 @@ from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from falkirk.client.admin import AsyncAdmin
     from falkirk.client.connection import NodeConnection
@@ -38,13 +37,40 @@ MOVED: Final = LEADER_MOVED | {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 """Errors that mean another leader, or none yet: look the leader up again."""
 
 
-class TopicMirrors:
-    """The partitions of some topics, each in a directory of its name below `directory`."""
+class PartitionCopy(Protocol):
+    """What a partition's batches are fetched into; a PartitionMirror is one. `end_offset` is fetched next."""
 
-    def __init__(self, directory: Path, topics: Sequence[str]) -> None:
-        self._directory = directory
+    end_offset: int
+
+    def append(self, records: bytes | memoryview, high_watermark: int) -> bool:
+        """Add the whole batches that are committed and new; return whether there were any."""
+
+    def skip_to(self, offset: int) -> None:
+        """Continue behind a gap: the source has deleted the records in between."""
+
+    def begin_again(self) -> None:
+        """Forget everything: the source's log is another one."""
+
+    def set_topic_id(self, topic_id: bytes) -> None:
+        """Set the topic id; begin again if the copy is of another topic of the same name."""
+
+
+class TopicMirrors:
+    """The partitions of some topics, each in the copy that `open_copy` opens for it.
+
+    `pause` is called with the bytes of each response.
+    """
+
+    def __init__(
+        self,
+        topics: Sequence[str],
+        open_copy: Callable[[TopicPartition], PartitionCopy],
+        pause: Callable[[int], Awaitable[None]] = no_pause,
+    ) -> None:
         self._topics = topics
-        self._mirrors: dict[TopicPartition, PartitionMirror] = {}
+        self._open = open_copy
+        self._pause = pause
+        self._mirrors: dict[TopicPartition, PartitionCopy] = {}
 
     async def refresh(self, admin: AsyncAdmin) -> None:
         """Fetch every partition up to its high watermark at the first response; topics that do not exist have none.
@@ -75,10 +101,10 @@ class TopicMirrors:
     async def _refused(self, admin: AsyncAdmin, what: str, error_code: int) -> NodeRefusedError:
         return NodeRefusedError((await admin.any_node()).endpoint, f"Metadata of {what}", error_code)
 
-    def _mirror(self, key: TopicPartition) -> PartitionMirror:
+    def _mirror(self, key: TopicPartition) -> PartitionCopy:
         mirror = self._mirrors.get(key)
         if mirror is None:
-            mirror = self._mirrors[key] = PartitionMirror(self._directory / str(key))
+            mirror = self._mirrors[key] = self._open(key)
         return mirror
 
     async def _refresh_leader(self, admin: AsyncAdmin, leader: NodeConnection, keys: Iterable[TopicPartition]) -> None:
@@ -124,6 +150,7 @@ class TopicMirrors:
         assert isinstance(response, FetchResponse)
         if response.error_code != ErrorCode.NONE:
             raise NodeRefusedError(leader.endpoint, "Fetch", response.error_code)
+        await self._pause(sum(len(each.records or b"") for topic in response.responses for each in topic.partitions))
         return [
             (TopicPartition(topic.topic, partition.partition_index), partition)
             for topic in response.responses

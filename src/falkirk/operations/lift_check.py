@@ -15,7 +15,7 @@ from falkirk.logdir.group_records import open_transactions, read_groups
 from falkirk.logdir.kraft_conversion import reason_not_kept
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.plan import make_plan
-from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse, topics_to_survey
+from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse, cut_off_by_lowering
 from falkirk.metadata.controller.features.coordinator_use import OpenTransaction as TransactionInUse
 from falkirk.operations.errors import OperationError
 from falkirk.operations.lift_findings import (
@@ -253,9 +253,7 @@ def _cut_off(logs: ReadLogs) -> tuple[ReportedLoss, ...]:
     known = {(loss.kind, loss.key_fields.get("group")) for loss in logs.plan.losses}
     return tuple(
         loss
-        for name, level in before.items()
-        if after.get(name, 0) < level and topics_to_survey(name, after.get(name, 0))
-        for loss in use.cut_off(name)
+        for loss in cut_off_by_lowering(use, before, after)
         if (loss.kind, loss.key_fields.get("group")) not in known
     )
 

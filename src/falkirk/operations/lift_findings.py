@@ -19,7 +19,7 @@ from falkirk.versions.features import FALKIRK_DOWNGRADE, KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from falkirk.client.quorum_description import QuorumDescription
     from falkirk.ledger.reported_group import ReportedGroup
@@ -51,19 +51,23 @@ def lacking_in(image: MetadataImage) -> tuple[LackingPartition, ...]:
     )
 
 
-def isr_blockers(lacking: tuple[LackingPartition, ...]) -> Iterator[Blocker]:
-    """Yield a blocker for partitions below their full ISR: lowering then costs eligible leaders, and a roll data."""
+def isr_blockers(lacking: Sequence[LackingPartition], count: int | None = None) -> Iterator[Blocker]:
+    """Yield a blocker for partitions below their full ISR: lowering then costs eligible leaders, and a roll data.
+
+    `count`: how many there are, if `lacking` has only the first ones.
+    """
     if not lacking:
         return
+    count = len(lacking) if count is None else count
     shown = [
         {"partition": str(each.partition), "replicas": list(each.replicas), "isr": list(each.isr)}
         for each in lacking[:SHOWN_PARTITIONS]
     ]
     first = lacking[0]
-    many = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    many = f" and {count - 1} more" if count > 1 else ""
     yield Blocker(
         kind=BlockerKind.BELOW_FULL_ISR,
-        fields={"partitions": shown, "count": len(lacking)},
+        fields={"partitions": shown, "count": count},
         text=f"{first.partition}{many}: ISR {list(first.isr)} of replicas {list(first.replicas)}: "
         "lower only at full ISR, else eligible leader replicas are lost too",
     )

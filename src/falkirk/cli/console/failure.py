@@ -44,6 +44,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
     from falkirk.pipeline.errors import PipelineError  # noqa: PLC0415
     from falkirk.protocol.errors import ProtocolError  # noqa: PLC0415
     from falkirk.versions.errors import VersionsError  # noqa: PLC0415
+    from falkirk.watch.errors import WatchError  # noqa: PLC0415
 
     code, message = ExitCode.FAILED, str(error)
     match error:
@@ -66,6 +67,7 @@ def explain(error: Exception) -> tuple[ExitCode, str] | None:
             | MetadataError()
             | LogDirError()
             | MirrorError()
+            | WatchError()
             | PipelineError()
             | ClientError()
         ):

@@ -22,7 +22,7 @@ from falkirk.protocol.record_batch import NO_PRODUCER_ID
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
 
@@ -81,22 +81,34 @@ class GroupSurvey:
     def groups(self) -> dict[str, SurveyedGroup]:
         """Return the groups with any offset or record that was not deleted."""
         pending = self._offsets.pending_by_group()
-        found: dict[str, SurveyedGroup] = {}
+        found = {}
         for group_id in sorted({*self._records, *self._offsets.committed, *pending}):
-            by_key = self._records.get(group_id, {})
-            records = list(by_key.values())
-            committed = self._offsets.committed_by(group_id)
-            waiting = pending.get(group_id, set())
-            if records or committed or waiting:
-                group_type, members = _type_and_members(records)
-                found[group_id] = SurveyedGroup(
-                    type=group_type,
-                    members=members,
-                    member_ids=tuple(sorted(_member_ids(by_key, group_type))),
-                    committed=frozenset(committed),
-                    pending=frozenset(waiting),
-                )
+            group = self.group(group_id, pending)
+            if group is not None:
+                found[group_id] = group
         return found
+
+    def group(self, group_id: str, pending: Mapping[str, set[Partition]]) -> SurveyedGroup | None:
+        """Return one group; None if there is none. `pending`: what `pending_by_group` returns."""
+        by_key = self._records.get(group_id, {})
+        records = list(by_key.values())
+        committed = self._offsets.committed_by(group_id)
+        waiting = pending.get(group_id, set())
+        if not (records or committed or waiting):
+            return None
+        group_type, members = _type_and_members(records)
+        return SurveyedGroup(
+            type=group_type,
+            members=members,
+            member_ids=tuple(sorted(_member_ids(by_key, group_type))),
+            committed=frozenset(committed),
+            pending=frozenset(waiting),
+        )
+
+    @property
+    def offsets(self) -> Offsets:
+        """The offsets of all groups; for reading."""
+        return self._offsets
 
     def _add_offset(self, group_id: str, partition: Partition, entry: LoggedRecord) -> None:
         if entry.value is None:

@@ -149,11 +149,11 @@ def _load(partition: int, entries: Iterable[LogEntry], begin: Callable[..., Part
             result.survey.add(entry)
             if isinstance(entry, LoggedRecord):
                 if verdict.fails:
-                    result.failing.append(_failing(partition, entry, verdict.reason))
+                    result.failing.append(failing_record(partition, entry, verdict.reason))
                 elif verdict is SKIPPED:
                     result.skipped[key_type(entry.key) or 0] += 1
                 elif late and entry.offset in late:
-                    result.failing.append(_failing(partition, entry, late[entry.offset]))
+                    result.failing.append(failing_record(partition, entry, late[entry.offset]))
         stops = result.load.finish()
         if not stops:
             return result
@@ -161,7 +161,8 @@ def _load(partition: int, entries: Iterable[LogEntry], begin: Callable[..., Part
         late |= dict(stops)
 
 
-def _failing(partition: int, record: LoggedRecord, reason: str) -> FailingRecord:
+def failing_record(partition: int, record: LoggedRecord, reason: str) -> FailingRecord:
+    """Return a record that ends the load of its partition."""
     return FailingRecord(
         partition=partition,
         offset=record.offset,
@@ -173,32 +174,43 @@ def _failing(partition: int, record: LoggedRecord, reason: str) -> FailingRecord
 
 
 def _judge(partition: int, loaded: _LoadedPartition) -> list[GroupReadability]:
-    targets = loaded.load.groups()
     pending = loaded.load.offsets.pending_by_group()
     failures = Counter(record.group_id for record in loaded.failing)
-    judged = []
-    for group_id, group in loaded.survey.groups().items():
-        target = targets.get(group_id)
-        # Offsets without a group are served by no coordinator but the old one: what a newer release does not serve
-        # either is not lost.
-        is_served = target is not None or group.type is GroupType.SIMPLE
-        committed = group.committed - (loaded.load.offsets.committed_by(group_id) if is_served else frozenset())
-        waiting = group.pending - (pending.get(group_id, frozenset()) if is_served else frozenset())
-        losses = _losses(group, target, len(committed), len(waiting), failures[group_id])
-        judged.append(
-            GroupReadability(
-                partition=partition,
-                group_id=group_id,
-                type=group.type,
-                members=group.members,
-                committed_offsets=len(group.committed),
-                pending_offsets=len(group.pending),
-                verdict=_verdict(group, losses),
-                losses=losses,
-                hidden_by=loaded.load.deleted_at(group_id) if committed and not is_served else None,
-            )
-        )
-    return judged
+    return [
+        judge_group(partition, group_id, group, loaded.load, pending, failures[group_id])
+        for group_id, group in loaded.survey.groups().items()
+    ]
+
+
+def judge_group(  # noqa: PLR0917 - what a verdict is made of
+    partition: int,
+    group_id: str,
+    group: SurveyedGroup,
+    load: PartitionLoad,
+    pending: Mapping[str, set[bytes]],
+    failures: int,
+) -> GroupReadability:
+    """Return what a release makes of one group. `pending`: the load's `pending_by_group`; `failures`: failing records.
+
+    Offsets without a group are served by no coordinator but the old one: what a newer release does not serve either is
+    not lost.
+    """
+    target = load.group(group_id)
+    is_served = target is not None or group.type is GroupType.SIMPLE
+    committed = group.committed - (load.offsets.committed_by(group_id) if is_served else frozenset())
+    waiting = group.pending - (pending.get(group_id, frozenset()) if is_served else frozenset())
+    losses = _losses(group, target, len(committed), len(waiting), failures)
+    return GroupReadability(
+        partition=partition,
+        group_id=group_id,
+        type=group.type,
+        members=group.members,
+        committed_offsets=len(group.committed),
+        pending_offsets=len(group.pending),
+        verdict=_verdict(group, losses),
+        losses=losses,
+        hidden_by=load.deleted_at(group_id) if committed and not is_served else None,
+    )
 
 
 def _losses(

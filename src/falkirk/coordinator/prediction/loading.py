@@ -160,6 +160,27 @@ class PartitionLoad:
                 groups.setdefault(group_id, _SIMPLE)
         return groups
 
+    def group(self, group_id: str) -> LoadedGroup | None:
+        """Return one of `groups`; None if the coordinator does not have it."""
+        group = self._groups.get(group_id)
+        if group is not None:
+            return _loaded(group)
+        if not (self._is_old or self._is_tolerant):
+            return None
+        has_offsets = group_id in self.offsets.committed or any(
+            group_id in groups for groups in self.offsets.pending.values()
+        )
+        return _SIMPLE if has_offsets else None
+
+    def has_offset(self, group_id: str, partition: bytes) -> bool:
+        """Return whether a committed offset of a partition is held, so that to commit another one changes nothing."""
+        return partition in self.offsets.committed_by(group_id) and (self._is_old or group_id in self._groups)
+
+    def stops_of(self, group_id: str) -> list[tuple[int, str]]:
+        """Return those of `finish` that are of one group."""
+        group = self._groups.get(group_id)
+        return _stops(group) if isinstance(group, ModernGroup) and not self._is_tolerant else _NO_STOPS
+
     def deleted_at(self, group_id: str) -> int | None:
         """Return the offset of the tombstone that last deleted a group which does not exist."""
         return None if group_id in self._groups else self._deleted_at.get(group_id)

@@ -15,7 +15,7 @@ from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERS
 from falkirk.versions.release import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 # The type whose offsets outlive its members.
@@ -111,6 +111,15 @@ class CoordinatorUse:
             # A group of KIP-848 without members is one that classic members may take over, with its offsets.
             if group.type == type_ and (group.members or name != GROUP_VERSION)
         ]
+
+
+def cut_off_by_lowering(
+    use: CoordinatorUse, before: Mapping[str, int], after: Mapping[str, int]
+) -> Iterator[ReportedLoss]:
+    """Yield what lowering features cuts off; levels by feature, a missing one is 0."""
+    for name, level in before.items():
+        if after.get(name, 0) < level and topics_to_survey(name, after.get(name, 0)):
+            yield from use.cut_off(name)
 
 
 def topics_to_survey(name: str, level: int) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""`falkirk watch`: its command, and how findings look as text."""

@@ -1,0 +1,1 @@
+"""Pure: batches of logs and answers of nodes go in, findings come out."""

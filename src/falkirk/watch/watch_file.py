@@ -1,0 +1,187 @@
+"""The file of a watch, `watch.yaml`: the clusters, the journal, alarms, and where metrics are served.
+
+clusters:
+  - {name: prod, bootstrap_servers: [kafka-1:9092, kafka-2:9092], command_config: client.properties}
+journal: watch.sqlite
+metrics: 127.0.0.1:9406
+alarms:
+  webhooks: [{url: "https://alarms.example/hook", secret_file: hook.secret}]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import yaml
+
+from falkirk.client.config import ClientConfig, parse_servers
+from falkirk.client.errors import ClientConfigError
+from falkirk.mirror.cluster_mirror import LiveSource
+from falkirk.protocol.endpoint import Endpoint
+from falkirk.storage.properties_file import parse_properties
+from falkirk.watch.alarms import DEFAULT_KINDS, Channel, Command, LogLine, Webhook
+from falkirk.watch.core.findings import EventKind  # noqa: TC001 - msgspec reads annotations
+from falkirk.watch.errors import WatchError
+from falkirk.watch.follower import Pace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BYTES_MAX: Final = 1 << 20
+_Texts = Annotated[list[str], msgspec.Meta(min_length=1)]
+_Seconds = Annotated[float, msgspec.Meta(gt=0)]
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+_Bytes = Annotated[int, msgspec.Meta(gt=0)]
+
+
+class WatchedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A cluster; `name` is what metrics, alarms and the page call it. The configs name files of client properties."""
+
+    name: _Name
+    bootstrap_servers: _Texts
+    bootstrap_controllers: list[str] = []
+    command_config: str | None = None
+    controller_command_config: str | None = None
+
+    def source(self, folder: Path) -> LiveSource:
+        """Return where it is reached; files are relative to `folder`. Raises WatchError naming cluster and field."""
+        try:
+            config = _client_config(self.command_config, folder)
+            return LiveSource(
+                brokers=parse_servers(",".join(self.bootstrap_servers)),
+                controllers=parse_servers(",".join(self.bootstrap_controllers)) if self.bootstrap_controllers else (),
+                config=config,
+                controller_config=_client_config(self.controller_command_config, folder)
+                if self.controller_command_config is not None
+                else config,
+            )
+        except (ClientConfigError, OSError) as error:
+            raise WatchError(f"cluster {self.name}: {error}") from error
+
+
+class WebhookAlarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A webhook. `secret_file`: of the HMAC; `on`: kinds of events."""
+
+    url: str
+    secret_file: str | None = None
+    on: list[EventKind] | None = None
+
+
+class CommandAlarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A command for `/bin/sh -c`; `on`: kinds of events."""
+
+    command: str
+    on: list[EventKind] | None = None
+
+
+class Alarms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who gets alarms. `log`: a line on stderr."""
+
+    log: bool = True
+    webhooks: list[WebhookAlarm] = []
+    exec: list[CommandAlarm] = []
+
+
+class PaceLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often a cluster is asked, and how much is fetched of it at most; what is older than `fresh_s` is unknown."""
+
+    fetch_bytes_per_s: _Bytes = Pace().fetch_bytes_per_s
+    topics_interval_s: _Seconds = Pace().topics_interval_s
+    nodes_interval_s: _Seconds = Pace().nodes_interval_s
+    fresh_s: _Seconds = Pace().fresh_s
+
+
+class WatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file's fields. `metrics`: host and port to listen at; None: not at all. Paths are relative to the file."""
+
+    clusters: Annotated[list[WatchedCluster], msgspec.Meta(min_length=1)]
+    journal: str | None = None
+    metrics: str | None = None
+    alarms: Alarms = Alarms()
+    pace: PaceLimits = PaceLimits()
+
+    @property
+    def metrics_endpoint(self) -> Endpoint | None:
+        """Where metrics are served. Raises WatchError."""
+        return None if self.metrics is None else listening_endpoint("metrics", self.metrics)
+
+    def make_pace(self) -> Pace:
+        """Return the pace of every cluster."""
+        limits = self.pace
+        return Pace(
+            fetch_bytes_per_s=limits.fetch_bytes_per_s,
+            topics_interval_s=limits.topics_interval_s,
+            nodes_interval_s=limits.nodes_interval_s,
+            fresh_s=limits.fresh_s,
+        )
+
+    def channels(self, folder: Path) -> tuple[Channel, ...]:
+        """Return the receivers of alarms. Raises WatchError."""
+        found: list[Channel] = [LogLine(DEFAULT_KINDS)] if self.alarms.log else []
+        for number, hook in enumerate(self.alarms.webhooks):
+            if not hook.url.startswith(("http://", "https://")):
+                raise WatchError(
+                    f"alarms.webhooks[{number}].url: {hook.url!r} begins with neither http:// nor https://"
+                )
+            found.append(Webhook(hook.url, _secret(hook, number, folder), _kinds(hook.on)))
+        found += [Command(each.command, _kinds(each.on)) for each in self.alarms.exec]
+        names = [channel.name for channel in found]
+        for name in names:
+            if names.count(name) > 1:
+                raise WatchError(f"alarms: {name} is there twice")
+        return tuple(found)
+
+
+def read_watch_file(path: Path) -> WatchFile:
+    """Read and check a watch file. Raises WatchError naming file and field."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_BYTES_MAX + 1)
+    except OSError as error:
+        raise WatchError(f"{path}: {error.strerror}") from error
+    if len(data) > _BYTES_MAX:
+        raise WatchError(f"{path}: more than {_BYTES_MAX} bytes")
+    try:
+        read = msgspec.convert(yaml.safe_load(data), WatchFile)
+    except (yaml.YAMLError, UnicodeDecodeError) as malformed:
+        raise WatchError(f"{path}: {' '.join(str(malformed).split())}") from malformed
+    except msgspec.ValidationError as invalid:
+        raise WatchError(f"{path}: {invalid}") from invalid
+    names = [cluster.name for cluster in read.clusters]
+    for name in names:
+        if names.count(name) > 1:
+            raise WatchError(f"{path}: clusters: the name {name} is there twice")
+    return read
+
+
+def listening_endpoint(field: str, text: str) -> Endpoint:
+    """Parse a host and port to listen at; port 0 is any. Raises WatchError naming the field."""
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise WatchError(f"{field}: {text!r} is no host:port")
+    return Endpoint(host.strip("[]"), int(port))
+
+
+def _client_config(file: str | None, folder: Path) -> ClientConfig:
+    if file is None:
+        return ClientConfig()
+    path = folder / file
+    return ClientConfig.from_properties(parse_properties(path.read_bytes(), file=str(path)).as_dict())
+
+
+def _secret(hook: WebhookAlarm, number: int, folder: Path) -> bytes | None:
+    if hook.secret_file is None:
+        return None
+    path = folder / hook.secret_file
+    try:
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise WatchError(f"alarms.webhooks[{number}].secret_file: {path}: {error.strerror}") from error
+    if not secret:
+        raise WatchError(f"alarms.webhooks[{number}].secret_file: {path} is empty")
+    return secret
+
+
+def _kinds(on: list[EventKind] | None) -> frozenset[EventKind]:
+    return DEFAULT_KINDS if on is None else frozenset(on)
