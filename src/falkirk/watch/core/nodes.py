@@ -114,7 +114,7 @@ def kraft_version(observation: Observation | None) -> int:
 def drifts(
     image: MetadataImage, observation: Observation, nodes: Iterable[NodeState], ends: LogEnds, observed_ms: int
 ) -> Iterator[Drift]:
-    """Yield how nodes differ. `observed_ms`: when they were asked; replicas of the quorum count by the leader's clock."""
+    """Yield how nodes differ. `observed_ms`: when they were. Replicas count by the leader's clock."""
     level = image.features.metadata_version
     due = ends.before(observed_ms - STALE_MS)
     for node in nodes:
