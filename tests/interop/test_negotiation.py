@@ -9,12 +9,14 @@ from api_versions_answers import advertised_ranges_of, ranges_of, view_like
 from falkirk_program import falkirk
 from kafka_cluster import Clusters, KafkaCluster
 from kafka_java import run_main
+from node_network import NodeNetwork
 
 from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.client.config import ClientConfig
 from falkirk.client.connection import NodeConnection
 from falkirk.client.errors import NodeRefusedError
 from falkirk.metadata.requests.request_context import RequestContext
+from falkirk.node.config.node_config import BROKER, CONTROLLER, NodeConfig
 from falkirk.node.handlers import api_versions
 from falkirk.node.handlers.parts.handler_result import EncodedResponse
 from falkirk.protocol import codec
@@ -107,23 +109,44 @@ def api_versions_body(where: Endpoint, version: int) -> bytes:
     return answered_by(where, frame(header + codec.encode(ME, min(version, 5))))[4:]
 
 
-def our_body(answer: bytes, version: int, release: Release, listener: Listener) -> bytes:
+def our_body(answer: bytes, version: int, config: NodeConfig, listener: Listener) -> bytes:
     """The response of our handler as a node of the release with the features that the real one reported."""
-    ranges = ranges_of(release, listener)
+    ranges = ranges_of(config.release, listener, unstable=config.unstable_api_versions_enable)
     if version not in ranges[18]:
         return codec.encode(api_versions.unsupported_version(ranges), 0)
-    view = view_like(codec.decode(ApiVersionsResponse, version, answer), release, ranges)
+    told = codec.decode(ApiVersionsResponse, version, answer)
+    supported = config.reported_features(is_controller=listener is Listener.CONTROLLER)
+    view = view_like(told, config.release, ranges, supported_features=supported)
     ours = api_versions.handle(view, RequestContext(api_key=18, api_version=version), ME)
     assert isinstance(ours, EncodedResponse)
     return ours.body
 
 
+def like_kafkas(release: str, **settings: bool) -> NodeConfig:
+    """The settings of a node that reports no feature of ours."""
+    roles = {BROKER, CONTROLLER}
+    return NodeNetwork(release=release).add(1, roles=roles, quorum_voters={}, downgrade_enable=False, **settings).config
+
+
 def test_our_answers_are_those_of_the_real_node_byte_for_byte(node: KafkaCluster) -> None:
-    release = Release.parse(node.release)
+    config = like_kafkas(node.release)
     for listener in LISTENERS:
         for version in (*range(7), 32767):
             answer = api_versions_body(endpoint(node, listener), version)
-            assert answer == our_body(answer, version, release, listener), (listener, version)
+            assert answer == our_body(answer, version, config, listener), (listener, version)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("key", ["unstable.api.versions.enable", "unstable.feature.versions.enable"])
+@pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])
+def test_what_is_unstable_is_offered_as_by_the_real_node(release: str, key: str, module_clusters: Clusters) -> None:
+    config = like_kafkas(release, **{key.replace(".", "_"): True})
+    cluster = module_clusters.new(release, settings={key: "true"})
+    cluster.format()
+    with cluster.running():
+        for listener in LISTENERS:
+            answer = api_versions_body(endpoint(cluster, listener), 4)
+            assert answer == our_body(answer, 4, config, listener), listener
 
 
 def test_a_connection_that_outlives_a_node_speaks_with_the_next_release_as_that_one_can(

@@ -29,9 +29,9 @@ def answers() -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def ranges_of(release: Release, listener: Listener) -> dict[int, SupportedRange]:
-    """Return the API ranges that a real node serves without client metrics and with stable versions only."""
-    ranges = release.api_ranges(listener)
+def ranges_of(release: Release, listener: Listener, *, unstable: bool = False) -> dict[int, SupportedRange]:
+    """Return the API ranges that a real node serves without client metrics; `unstable`: with unstable versions."""
+    ranges = release.api_ranges(listener, unstable=unstable)
     if listener is Listener.BROKER:
         ranges = {key: offered for key, offered in ranges.items() if key not in TELEMETRY}
     return ranges

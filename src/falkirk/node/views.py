@@ -56,7 +56,9 @@ class Views:
         # The last offset of the image with which the features last changed.
         self.features_epoch = UNKNOWN_EPOCH
         self._step = step
-        self._supported_features = step.config.reported_features
+        self._reported_features = {
+            is_controller: step.config.reported_features(is_controller=is_controller) for is_controller in (False, True)
+        }
         self._raft = raft
         self._metadata = metadata
         self._log = log
@@ -110,7 +112,7 @@ class Views:
             now_ms=step.now_ms,
             api_ranges=client.ranges,
             kraft_version=self._raft.kraft_version,
-            supported_features=self._supported_features,
+            supported_features=self._reported_features[is_controller],
             leader_id=self._raft.leader.leader_id,
             features_epoch=self._features_epoch(is_controller=is_controller),
             static_configs=step.config.properties,

@@ -109,18 +109,24 @@ class NodeConfig:
         `falkirk.downgrade` says that the node follows when metadata.version is lowered (KIP-1155 has a metadata.version
         for that, which no release got). It is never finalized.
         """
-        supported = self.release.supported_features(unstable=self.unstable_feature_versions_enable)
-        if self.downgrade_enable:
-            supported[FALKIRK_DOWNGRADE] = SupportedRange(0, 1)
-        return dict(sorted(supported.items()))
+        return self._features(unstable=self.unstable_feature_versions_enable)
 
-    @property
-    def reported_features(self) -> dict[str, SupportedRange]:
-        """Return the supported ranges that clients are told; registrations have all of them."""
-        supported = self.supported_features
+    def reported_features(self, *, is_controller: bool) -> dict[str, SupportedRange]:
+        """Return the supported ranges that clients are told on a listener; registrations have `supported_features`.
+
+        Source: SimpleApiVersionManager of controllers, which goes by unstable.api.versions.enable for them, too.
+        """
+        unstable = self.unstable_api_versions_enable if is_controller else self.unstable_feature_versions_enable
+        supported = self._features(unstable=unstable)
         if not self.downgrade_advertise:
             supported.pop(FALKIRK_DOWNGRADE, None)
         return supported
+
+    def _features(self, *, unstable: bool) -> dict[str, SupportedRange]:
+        supported = self.release.supported_features(unstable=unstable)
+        if self.downgrade_enable:
+            supported[FALKIRK_DOWNGRADE] = SupportedRange(0, 1)
+        return dict(sorted(supported.items()))
 
     @property
     def is_controller(self) -> bool:
