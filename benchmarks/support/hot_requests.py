@@ -7,10 +7,9 @@ import cProfile
 import gc
 import json
 import pstats
-import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from falkirk.protocol.connection import Connection, ResponseReceived, Role
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ApiVersionsRequest,
-    ConsumerGroupHeartbeatRequest,
     CreateTopicsRequest,
     FetchRequest,
     FindCoordinatorRequest,

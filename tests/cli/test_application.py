@@ -11,6 +11,7 @@ import falkirk as package
 from falkirk.cli import application, main
 from falkirk.cli.application import COMMANDS
 from falkirk.cli.console.failure import DataWouldBeLostError
+from falkirk.source_modules import build_name
 
 # What a first answer must not wait for.
 SLOW_TO_IMPORT = {"rich", "pydantic", "msgspec", "numpy", "pyarrow", "falkirk.versions", "falkirk.protocol"}
@@ -28,7 +29,7 @@ def test_help_lists_every_command_with_a_whole_sentence(falkirk) -> None:
 
 
 def test_the_version_is_that_of_the_package(falkirk) -> None:
-    assert falkirk("--version").stdout == f"falkirk {package.__version__}\n"
+    assert falkirk("--version").stdout == f"falkirk {package.__version__} ({build_name()})\n"
 
 
 @pytest.mark.parametrize(

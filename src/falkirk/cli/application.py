@@ -17,6 +17,7 @@ import falkirk
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import explain
 from falkirk.cli.console.terminal import print_text
+from falkirk.source_modules import build_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,7 +148,7 @@ def _not_chosen() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"falkirk {falkirk.__version__}")
+        print(f"falkirk {falkirk.__version__} ({build_name()})")
         raise typer.Exit
 
 

@@ -248,7 +248,7 @@ class RaftReplica:
         is_new_high_watermark = high_watermark != self._last_high_watermark
         self._last_high_watermark = high_watermark
         log_changes = self._log.pop_changes()
-        installed = next((each.snapshot for each in log_changes if isinstance(each, InstallSnapshot)), None)
+        installed = [each.snapshot for each in log_changes if isinstance(each, InstallSnapshot)]
         messages: list[OutboundRequest | OutboundReply] = [*self._context.replies, *self._requests.pop_outbound()]
         self._context.replies.clear()
         return RaftOutput(
@@ -257,7 +257,7 @@ class RaftReplica:
             messages=tuple(messages),
             leader=leader,
             high_watermark=high_watermark if is_new_high_watermark else None,
-            installed_snapshot=installed,
+            installed_snapshot=installed[0] if installed else None,
         )
 
     def persisted(self, now_ms: int) -> None:

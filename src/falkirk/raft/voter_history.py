@@ -86,8 +86,14 @@ class VoterHistory:
 
     def kraft_version_before(self, end_offset: int) -> int:
         """Return the kraft.version in force before `end_offset`."""
-        return next((version for offset, version in reversed(self._kraft_versions) if offset < end_offset), 0)
+        for offset, version in reversed(self._kraft_versions):
+            if offset < end_offset:
+                return version
+        return 0
 
     def voters_before(self, end_offset: int) -> VoterSet | None:
         """Return the voters in the log before `end_offset`; None if it has none."""
-        return next((entry.voters for entry in reversed(self._voters) if entry.offset < end_offset), None)
+        for entry in reversed(self._voters):
+            if entry.offset < end_offset:
+                return entry.voters
+        return None

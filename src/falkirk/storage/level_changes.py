@@ -40,7 +40,10 @@ def level_changes_in(batch: RecordBatch) -> Iterator[LevelChange]:
 
 def level_of(snapshot: Snapshot) -> int:
     """Return the metadata.version of a snapshot; 0 if it has none."""
-    return next((level for batch in snapshot.data_batches for level in _levels(batch)), 0)
+    for batch in snapshot.data_batches:
+        for level in _levels(batch):
+            return level
+    return 0
 
 
 def lowerings(changes: Iterable[LevelChange], level_before: int) -> tuple[LevelChange, ...]:

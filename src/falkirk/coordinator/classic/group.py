@@ -260,9 +260,11 @@ class ClassicGroup:
         leader = self.members.get(self.leader_id)
         if leader is not None and leader.waiting_join is not None:
             return True
-        joined = next((member.member_id for member in self.members.values() if member.waiting_join is not None), None)
-        self.leader_id = joined or self.leader_id
-        return joined is not None
+        for member in self.members.values():
+            if member.waiting_join is not None:
+                self.leader_id = member.member_id
+                return True
+        return False
 
     # --- protocols and generations
 

@@ -61,4 +61,7 @@ class ClassicMember:
 
     def vote(self, candidates: Collection[str]) -> str:
         """Return the first of its protocols that is a candidate."""
-        return next(protocol.name for protocol in self.protocols if protocol.name in candidates)
+        for protocol in self.protocols:
+            if protocol.name in candidates:
+                return protocol.name
+        raise AssertionError(f"member {self.member_id} supports none of the candidates")

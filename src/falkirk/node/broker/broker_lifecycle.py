@@ -306,8 +306,8 @@ class BrokerLifecycle:
         deadline = self._log_dir_deadline_ms
         if deadline is None or now_ms < deadline:
             return
-        late = next(directory_id for directory_id, each in self._offline_log_dirs.items() if each == deadline)
-        directory = uuid_text(late)
+        late = [directory_id for directory_id, each in self._offline_log_dirs.items() if each == deadline]
+        directory = uuid_text(late[0])
         self.failure = f"Shutting down because couldn't communicate offline log dir {directory} with controllers"
 
     def _give_up_shutdown(self, now_ms: int) -> None:

@@ -247,7 +247,8 @@ class BrokerRole:
         """
         ranges = broker_ranges(self._own_ranges, self._controller_ranges, self._step.config.release)
         # Reuse an equal mapping: known answers are kept by its identity.
-        self.ranges = next((known for known in (self.ranges, self._last_ranges) if known == ranges), ranges)
+        if ranges != self.ranges:
+            self.ranges = self._last_ranges if ranges == self._last_ranges else ranges
         is_known = self._controller_ranges is not None
         if is_known:
             self._last_ranges = self.ranges

@@ -50,8 +50,11 @@ def read_bootstrap(config: NodeConfig, disk: Disk, gate: ReleaseGate) -> Bootstr
     checkpoint = f"{config.metadata_log_dir}/{FILE_NAME}"
     # A directory may have been formatted by another release than the one that opens it.
     files = (snapshot, checkpoint) if release.bootstraps_from_snapshot else (checkpoint, snapshot)
-    file, values = next(((file, found) for file in files if (found := _read_values(disk, file))), ("", []))
-    if not values:
+    for file in files:
+        # The second is not looked at if the first has records: it may be damaged.
+        if values := _read_values(disk, file):
+            break
+    else:
         return default_bootstrap(release)
     batch = MetadataBatch(base_offset=0, end_offset=len(values), epoch=0, timestamp=0, values=values, source=file)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -203,8 +204,9 @@ class LogHousekeeping:
         """Flush one segment, or a part of it; the rest follows in the next steps."""
         # It may have been truncated meanwhile.
         end = min(end, log.log_end_offset)
-        segment_end = next((each for each in log.segments.base_offsets if each > log.recovery_point), end)
-        segment_end = min(segment_end, end)
+        bases = log.segments.base_offsets
+        following = bisect_right(bases, log.recovery_point)
+        segment_end = min(bases[following], end) if following < len(bases) else end
         if log.sync_ahead(segment_end, _SYNC_BYTES):
             log.flush(up_to=segment_end)
         if log.recovery_point < end:

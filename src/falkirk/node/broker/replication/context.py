@@ -53,4 +53,7 @@ def endpoint_of(context: ReplicationContext, broker_id: int) -> Endpoint | None:
     broker = context.image.cluster.brokers.get(broker_id)
     name = context.settings.inter_broker_listener_name
     points = () if broker is None else broker.end_points
-    return next((Endpoint(point.host, point.port) for point in points if point.name == name), None)
+    for point in points:
+        if point.name == name:
+            return Endpoint(point.host, point.port)
+    return None

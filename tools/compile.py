@@ -1,0 +1,53 @@
+"""Compile the hot modules with mypyc, for a wheel: `compile.py TARGET`.
+
+Which: those that a broker runs through for each request of the frequent kinds, `HOT`. TARGET gets extension modules in
+the package's folders, and the one library that has all their code. docs/internals/compiled.md says more.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src"
+HOT = ROOT / "tools" / "compiled_modules.txt"
+LIBRARY = "falkirk"
+
+
+def hot_modules() -> list[str]:
+    """Return the files, relative to `src`."""
+    return [f"falkirk/{line}" for line in HOT.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def compile_modules(target: Path) -> None:
+    """Write the extension modules below `target`."""
+    # Who only asks which modules they are needs no compiler.
+    import setuptools  # noqa: PLC0415
+    from mypyc.build import mypycify  # noqa: PLC0415
+
+    # Tracebacks name files as mypyc is given them: below a folder of sys.path their lines are found.
+    os.chdir(SOURCES)
+    cache = f"--cache-dir={target / 'mypy_cache'}"
+    extensions = mypycify(
+        [cache, *hot_modules()],
+        opt_level="2",
+        debug_level="0",
+        multi_file=True,
+        target_dir=str(target / "generated"),
+        group_name=LIBRARY,
+    )
+    setuptools.setup(
+        name="falkirk",
+        ext_modules=extensions,
+        packages=[],
+        script_args=[
+            "--quiet",
+            "build_ext",
+            f"--build-lib={target / 'modules'}",
+            f"--build-temp={target / 'objects'}",
+        ],
+    )
+
+
+if __name__ == "__main__":
+    compile_modules(Path(sys.argv[1]).resolve())
