@@ -49,8 +49,11 @@ def classes_and_implicit_aliases(module: ast.Module) -> Iterator[ast.AST]:
 
 
 def unquoted_fields_of_checked_types(module: ast.Module) -> Iterator[ast.AST]:
-    """Annotations of a class body are evaluated when it is imported, whatever `from __future__` says."""
-    absent = names_of_checking(module)
+    """Annotations of a class body are evaluated when it is imported, whatever `from __future__` says.
+
+    The two types of builtins are none to mypyc, which then looks for them in the module.
+    """
+    absent = names_of_checking(module) | {"memoryview", "object"}
     for node in ast.walk(module):
         for statement in node.body if isinstance(node, ast.ClassDef) else ():
             if isinstance(statement, ast.AnnAssign):

@@ -59,7 +59,7 @@ class IncompleteBatchError(RemoteProtocolError):
 class RecordBatch(msgspec.Struct, frozen=True, gc=False):
     """A view of one batch in `buffer` at `position`; nothing is copied or decoded until it is asked for."""
 
-    buffer: memoryview
+    buffer: "memoryview"
     position: int
     base_offset: int
     length: int

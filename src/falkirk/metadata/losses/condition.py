@@ -71,7 +71,7 @@ class Equals(Condition):
     """A field equals `value`."""
 
     name: str
-    value: object
+    value: "object"
 
     @property
     def expression(self) -> str:
@@ -84,7 +84,7 @@ class Differs(Condition):
     """A field differs from `value`."""
 
     name: str
-    value: object
+    value: "object"
 
     @property
     def expression(self) -> str:

@@ -88,9 +88,9 @@ class _Cached:
     """A response body. References to its sources keep any other object from having their identity."""
 
     body: bytes
-    api_ranges: object
-    features: object
-    supported_features: object
+    api_ranges: "object"
+    features: "object"
+    supported_features: "object"
 
 
 def _encoded(view: NodeView, version: int) -> bytes:
