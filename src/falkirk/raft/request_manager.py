@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from falkirk.protocol.schema import WireMessage  # noqa: TC001
 from falkirk.raft.output import OutboundRequest
 
 if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
-    from falkirk.protocol.schema import WireMessage
     from falkirk.raft.config import RaftConfig
 
 
@@ -25,7 +25,7 @@ class SentRequest:
     """A request in flight."""
 
     destination: Destination
-    message: "WireMessage"
+    message: WireMessage
 
 
 @dataclass(slots=True)

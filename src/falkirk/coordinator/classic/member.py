@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from falkirk.coordinator.runtime.outcome import Token  # noqa: TC001
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from falkirk.coordinator.runtime.outcome import Token
     from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class WaitingRequest:
     """A JoinGroup or SyncGroup whose response waits for the group."""
 
-    token: "Token"
+    token: Token
     api_version: int
 
 

@@ -13,22 +13,22 @@ A shard decides on all that it has replayed, committed or not. Its driver handle
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeAlias
 
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.protocol.schema import WireMessage, WireStruct
 
-    # Stands for a request that waits, or for one group's part of it.
-    Token: TypeAlias = int
     # What a timer runs.
     Action: TypeAlias = Callable[[], "Outcome"]
+
+Token: TypeAlias = int
+"""Stands for a request that waits, or for one group's part of it."""
 
 
 class CoordinatorRecord(msgspec.Struct, frozen=True, gc=False):

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from falkirk.node.broker.replication.fetch_params import FetchPartition  # noqa: TC001
 from falkirk.protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from falkirk.node.broker.replication.fetch_params import FetchPartition
     from falkirk.protocol.chance import Chance
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.slices import Slices
@@ -89,7 +89,7 @@ class _CachedPartition:
     `topic`: the name since it was known. If the topic is deleted or recreated, the partition's error says so.
     """
 
-    requested: "FetchPartition"
+    requested: FetchPartition
     topic: str | None = None
     high_watermark: int = -1
     log_start_offset: int = -1

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
-from falkirk.protocol.connection import RequestReceived
+from falkirk.node.config.node_config import Listener  # noqa: TC001
+from falkirk.node.connections.client_usage import AddressUsage  # noqa: TC001
+from falkirk.protocol.connection import Connection, RequestReceived
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from falkirk.node.config.node_config import Listener
     from falkirk.node.connections.api_uses import ApiUse
     from falkirk.node.connections.authentication import Authentication
-    from falkirk.node.connections.client_usage import AddressUsage
-    from falkirk.protocol.connection import Connection, UnsupportedVersionReceived
+    from falkirk.protocol.connection import UnsupportedVersionReceived
     from falkirk.protocol.messages import ApiVersionsRequest
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
@@ -31,12 +30,12 @@ class ClientConnection:
     """One accepted connection. `held`: requests that wait until earlier ones are answered."""
 
     connection_id: int
-    listener: "Listener"
+    listener: Listener
     client_host: str
-    connection: "Connection"
-    ranges: "Mapping[int, SupportedRange]"
+    connection: Connection
+    ranges: Mapping[int, SupportedRange]
     # What all connections of its address hold, this one included.
-    usage: "AddressUsage"
+    usage: AddressUsage
     principal: Principal = ANONYMOUS
     # None: the client needs no authentication (any more).
     authentication: "Authentication | None" = None

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.node.effects import Close, Connect, Fact, Send
 from falkirk.protocol.connection import API_VERSIONS, Connection, ResponseReceived, Role
+from falkirk.protocol.endpoint import Endpoint  # noqa: TC001
 from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.errors import RemoteProtocolError, UnsupportedVersionError
 from falkirk.protocol.messages import ApiVersionsRequest, FetchRequest
 from falkirk.protocol.sasl.client_exchange import NextRequest, SaslRefusal
+from falkirk.protocol.schema import WireMessage  # noqa: TC001
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.versions.client_handshake import ClientHandshake, ConnectionReady, VersionsRefusal
 from falkirk.versions.negotiation import highest_usable
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
 
     from falkirk.node.effects import Effect
     from falkirk.protocol.chance import Chance
-    from falkirk.protocol.endpoint import Endpoint
     from falkirk.protocol.sasl.login import Login
-    from falkirk.protocol.schema import WireMessage
     from falkirk.versions.client_handshake import HandshakeStep
     from falkirk.versions.release import Release
 
@@ -50,7 +50,7 @@ class RequestFailure:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    message: "WireMessage"
+    message: WireMessage
     deadline_ms: int
     done: "Callable[[WireMessage | RequestFailure], None]"
     fit: "Callable[[WireMessage, int], object] | None"
@@ -62,7 +62,7 @@ class _Remote:
     """One endpoint and purpose. `ranges` None: versions are not negotiated."""
 
     purpose: str
-    endpoint: "Endpoint"
+    endpoint: Endpoint
     listener: str
     queue: deque[_Request] = field(default_factory=deque)
     connection_id: int | None = None

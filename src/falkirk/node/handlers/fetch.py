@@ -16,12 +16,13 @@ v17 the replica's directory; v18 its high watermark. Up to v5 NOT_LEADER_OR_FOLL
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.node.broker.fetch_sessions import FetchPartitionKey
+from falkirk.node.broker.fetch_sessions import FetchContext, FetchPartitionKey
 from falkirk.node.broker.replication.fetch_params import CONSUMER_REPLICA_ID, FetchParams, FetchPartition
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed, refusal
 from falkirk.node.handlers.parts.fetched_partitions import fetched_partition, refused_partition, response
@@ -42,10 +43,9 @@ from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.read import FetchIsolation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.broker.fetch_sessions import FetchContext
     from falkirk.node.broker.replication.fetch_params import PartitionFetched
     from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.node.handlers.parts.partition_leaders import LeaderNode
@@ -131,9 +131,9 @@ class _Read:
     """A request that has been read. `reads`: key and what is fetched of each partition; `others`: the refused ones."""
 
     params: FetchParams
-    fetch: "FetchContext"
-    reads: "Mapping[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]]"
-    others: "Mapping[FetchPartitionKey, PartitionData]"
+    fetch: FetchContext
+    reads: Mapping[TopicIdPartition, tuple[FetchPartitionKey, FetchPartition]]
+    others: Mapping[FetchPartitionKey, PartitionData]
 
 
 def _respond(

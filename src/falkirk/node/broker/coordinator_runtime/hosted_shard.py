@@ -20,9 +20,12 @@ from msgspec.structs import replace
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.node.broker.coordinator_runtime.coordinator_shard import CoordinatorShard, S
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
-from falkirk.node.broker.coordinator_runtime.record_batches import PendingBatch
+from falkirk.node.broker.coordinator_runtime.record_batches import PendingBatch, RecordEncoder
 from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoad
+from falkirk.node.broker.replication.replica_manager import ReplicaManager  # noqa: TC001
 from falkirk.node.effects import Fact
+from falkirk.node.step import Step  # noqa: TC001
+from falkirk.protocol.compression import Compression  # noqa: TC001
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.verification import UNVERIFIED
@@ -33,14 +36,10 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.runtime.outcome import CoordinatorRecord, KeyAndValue, Producer, Token
     from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
-    from falkirk.node.broker.coordinator_runtime.record_batches import RecordEncoder
     from falkirk.node.broker.coordinator_runtime.shard_load import ShardLoader
     from falkirk.node.broker.replication.answers import PartitionProduced
-    from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.effects import Effect
     from falkirk.node.sliced_work import SlicedWork, Slices
-    from falkirk.node.step import Step
-    from falkirk.protocol.compression import Compression
     from falkirk.protocol.schema import WireStruct
     from falkirk.protocol.topic_partition import TopicIdPartition
     from falkirk.storage.log.unified_log import UnifiedLog
@@ -75,16 +74,16 @@ class HostContext(Generic[S]):
     """
 
     name: str
-    step: "Step"
-    replicas: "ReplicaManager"
+    step: Step
+    replicas: ReplicaManager
     effects: "Callable[[Effect], None]"
     make_shard: "Callable[[int], S]"
     make_loader: "Callable[[S], ShardLoader]"
     enter: "Callable[[S], None]"
     touch: "Callable[[HostedShard[S]], None]"
     send_markers: "Callable[[HostedShard[S], S, Sequence[TransactionMarkers]], None]"
-    encoder: "RecordEncoder"
-    compression: "Compression"
+    encoder: RecordEncoder
+    compression: Compression
     commit_timeout_ms: int
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.storage.log.read import FetchIsolation  # noqa: TC001
 
 if TYPE_CHECKING:
     from falkirk.node.broker.replication.quiet_partition import QuietPartition
-    from falkirk.storage.log.read import FetchIsolation
     from falkirk.storage.transaction_index import AbortedTransaction
 
 CONSUMER_REPLICA_ID: Final = -1
@@ -30,7 +30,7 @@ class FetchParams:
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
-    isolation: "FetchIsolation"
+    isolation: FetchIsolation
     rack: str = ""
     client_host: str = ""
     is_leader_only: bool = True

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers  # noqa: TC001
 from falkirk.node.broker.replication.context import endpoint_of
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeAlias
 
-    from falkirk.coordinator.runtime.transaction_markers import TransactionMarkers
     from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWriter
     from falkirk.node.connections.outbound_connections import OutboundConnections
@@ -65,7 +65,7 @@ _EXPECTED: Final = frozenset(
 class _Sending:
     """The markers of one transaction. `is_wanted` is False once its shard is gone: the next leader sends them."""
 
-    markers: "TransactionMarkers"
+    markers: TransactionMarkers
     is_wanted: "Callable[[], bool]"
     done: "Callable[[Results], None]"
 

@@ -7,6 +7,7 @@ handleProduceAppend and maybeSendPartitionsToTransactionCoordinator.
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ from falkirk.storage.log.verification import UNVERIFIED, VERIFICATION_OFF
 from falkirk.versions.configs.server import definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.config.node_config import NodeConfig
@@ -38,8 +39,8 @@ _RETRY_BACKOFF_MAX: Final = "add.partitions.to.txn.retry.backoff.max.ms"
 class Verdict:
     """`errors` of partitions whose records must not be appended, and the guards with which the others are."""
 
-    errors: "Mapping[TopicIdPartition, ErrorCode]"
-    guards: "Mapping[TopicIdPartition, int]"
+    errors: Mapping[TopicIdPartition, ErrorCode]
+    guards: Mapping[TopicIdPartition, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class TransactionalAppend:
     transactional_id: str
     producer_id: int
     producer_epoch: int
-    sequences: "Mapping[TopicIdPartition, int]"
+    sequences: Mapping[TopicIdPartition, int]
     operation: SupportedOperation
     done: "Callable[[Verdict], None]"
 
@@ -61,7 +62,7 @@ class _Begun:
     append: TransactionalAppend
     errors: "dict[TopicIdPartition, ErrorCode]"
     guards: "dict[TopicIdPartition, int]"
-    requested: "Mapping[TopicPartition, TopicIdPartition]"
+    requested: Mapping[TopicPartition, TopicIdPartition]
     give_up_ms: int
 
 

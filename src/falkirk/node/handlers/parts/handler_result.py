@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final, Union
 
 import msgspec
 
-from falkirk.slices import exhaust
+from falkirk.metadata.requests.request_context import RequestContext  # noqa: TC001
+from falkirk.protocol.connection import RequestReceived  # noqa: TC001
+from falkirk.protocol.schema import WireMessage  # noqa: TC001
+from falkirk.slices import Slices, exhaust
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.result import ControllerResult
-    from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.protocol.connection import RequestReceived
-    from falkirk.protocol.schema import WireMessage
-    from falkirk.slices import Slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,14 @@ class AnswerInSlices:
     One that is for all is kept if topics and brokers are still those of the first step.
     """
 
-    slices: "Slices[EncodedResponse | EncodedPieces | WireMessage]"
+    slices: Slices[EncodedResponse | EncodedPieces | WireMessage]
 
 
 @dataclass(frozen=True, slots=True)
 class InPieces:
     """A response whose large fields of bytes are sent without copying them once more."""
 
-    message: "WireMessage"
+    message: WireMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +128,8 @@ class AnswerLaterInSlices:
 class Unwrapped:
     """The request inside an envelope: it is handled next, and its response is put into an EnvelopeResponse."""
 
-    request: "RequestReceived"
-    context: "RequestContext"
+    request: RequestReceived
+    context: RequestContext
 
 
 def in_slices_if(
