@@ -15,7 +15,13 @@ KAFKA = $(PYTEST) --numprocesses $(KAFKA_JOBS) --dist loadgroup --no-loadscope-r
 # Where it is set, every node and every command that a test starts would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test test-kafka test-browser test-all lint format bench docs site lock clean help
+# The package with its hot modules compiled: programs and tests that begin with this on PYTHONPATH run it.
+COMPILED := build/compiled
+COMPILED_STAMP := $(COMPILED)/.built
+WITH_COMPILED := PYTHONPATH=$(CURDIR)/$(COMPILED)
+SIMULATED_SEEDS ?= 500
+
+.PHONY: setup demo check test compiled test-compiled test-kafka test-browser test-all lint format bench docs site lock clean help
 
 setup: $(STAMP) ## makes .venv with what requirements.lock pins
 
@@ -36,6 +42,21 @@ check: setup ## the quick pure tests, two minutes
 # All that is pure, so Python is enough: five minutes on two cores.
 test: setup ## all pure tests, five minutes
 	$(PURE) -m "not ($(JVM) or browser or full)"
+
+# The sources stay what all other targets run.
+compiled: $(COMPILED_STAMP) ## the hot modules compiled, in build/compiled (needs a C compiler)
+
+$(COMPILED_STAMP): $(STAMP) hatch_build.py tools/compile.py tools/compiled_modules.txt $(shell find src -name '*.py')
+	rm -rf $(COMPILED) build/wheels
+	FALKIRK_COMPILED=1 $(BIN)/python -m hatchling build --target wheel --directory build/wheels
+	$(BIN)/python -m pip install --quiet --no-deps --no-index --target $(COMPILED) build/wheels/*.whl
+	touch $@
+
+# The quick tests and the simulator on the compiled build. Tests marked `source` replace what is compiled.
+test-compiled: compiled ## the quick pure tests and the simulator on the compiled build
+	$(WITH_COMPILED) $(BIN)/falkirk --version | grep --quiet compiled
+	$(WITH_COMPILED) $(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)"
+	$(WITH_COMPILED) $(BIN)/falkirk simulate --seed 1 --runs $(SIMULATED_SEEDS) --quiet
 
 # What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
 test-kafka: setup ## what starts real Kafka, Spark or ZooKeeper (Java 17, Maven)
@@ -79,7 +100,7 @@ lock: setup ## pins what pyproject.toml asks for
 	$(BIN)/python tools/lock.py
 
 clean: ## removes what the others made
-	rm -rf $(VENV) .cache demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
+	rm -rf $(VENV) build .cache demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'

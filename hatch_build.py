@@ -10,7 +10,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # What types the modules are checked with, and the compiler itself.
-TOOLS = ["mypy[mypyc]==2.4.1", "setuptools"]
+TOOLS = ["mypy[mypyc]==2.4.1", "setuptools>=77"]
 
 
 class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]  # of a configuration that we do not look at

@@ -128,8 +128,14 @@ def test_the_core_has_nothing_that_mypyc_takes_otherwise(found, bad):
     assert places == []
 
 
+def classes_with_keywords(module: ast.Module) -> Iterator[ast.AST]:
+    """They are lost: a Struct would be neither frozen nor without garbage collection."""
+    return (node for node in ast.walk(module) if isinstance(node, ast.ClassDef) and node.keywords)
+
+
 HOT_RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
     (lazy_searches, "next((a for a in b if a), None)"),
+    (classes_with_keywords, "class A(Struct, frozen=True): pass"),
     (fields_of_absent_classes, 'if TYPE_CHECKING:\n    from a import B\n@dataclass()\nclass C:\n    b: "B[int]"'),
 )
 
