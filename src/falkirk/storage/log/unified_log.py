@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError, CorruptRecordsError, LogAppendInfo
 from falkirk.storage.log.local_log import LocalLog
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from falkirk.storage.producer_state import ProducerEntry
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class UnifiedLog:
     """Segments, indexes, producer state and leader epochs of one directory; files and names are Kafka's.
 
