@@ -10,7 +10,6 @@ from falkirk.pipeline.reports.plots import (
     api_versions_by_client,
     groups_by_type,
     levels_over_time,
-    losses_by_kind,
 )
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,8 +39,7 @@ def test_of_many_clusters_it_is_drawn_how_many_are_where():
     assert "c7" not in found
 
 
-def test_losses_and_groups_are_named_and_counted():
-    assert {"elr to isr", "1,200"} <= set(texts(losses_by_kind({"elr_to_isr": 1200})))
+def test_groups_are_named_and_counted():
     found = texts(groups_by_type({"share": {"unreadable": 3}, "classic": {"readable": 2}}))
     assert {"share", "classic", "unreadable", "readable"} <= set(found)
     assert "appears empty" not in found
@@ -62,7 +60,7 @@ def test_names_are_text_whatever_they_hold(name):
 
 
 def test_a_plot_is_the_same_each_time_and_names_no_address():
-    first = losses_by_kind({"elr_to_isr": 2})
-    assert first == losses_by_kind({"elr_to_isr": 2})
+    first = groups_by_type({"share": {"readable": 2}})
+    assert first == groups_by_type({"share": {"readable": 2}})
     assert first.startswith("<svg")
     assert re.findall(r"https?://|<\?xml|<!DOCTYPE|<metadata", first) == []

@@ -12,6 +12,8 @@ def stopped(cluster="a", level=30, blockers=(), **fields):
         "cluster": cluster,
         "from_level": level,
         "losses": {},
+        "changes": {},
+        "inaccessible": {},
         "blockers": [{"kind": "no_majority", "fields": "{}", "text": text} for text in blockers],
         "warnings": [],
         "dropped_features": ["group.version"],
@@ -28,6 +30,7 @@ def node(cluster="a", **fields):
 
 def client(cluster="a", **fields):
     row = {"cluster": cluster, "software_name": None, "client_id": "app", "principal": None, "api": "Fetch"}
+    row["api_key"] = 1
     return row | {"api_version": 2, "is_blocker": True} | fields
 
 
@@ -44,15 +47,26 @@ def test_a_cluster_that_loses_nothing_is_clear():
 def test_losses_are_counted_by_kind():
     [verdict] = verdicts(stopped(losses={"elr_to_isr": 2, "cidr_allow_acl": 1200}))
     assert (verdict.word, verdict.as_json()["status"]) == ("lossy", 3)
-    assert verdict.summary == "would lose 1,202: 1,200 cidr allow acl, 2 elr to isr"
+    assert verdict.summary == (
+        "would lose: ACLs that allow address ranges (1,200); "
+        "Partitions whose eligible leader replicas become in-sync (2)"
+    )
+
+
+def test_changes_that_cost_nothing_make_no_cluster_lossy():
+    [verdict] = verdicts(stopped(changes={"elr_to_isr": 47}, inaccessible={"group_config": 2}))
+    assert (verdict.word, verdict.as_json()["status"], verdict.summary) == ("clear", 0, "loses nothing")
+    assert verdict.as_json()["changes"] == {"elr_to_isr": 47, "feature_dropped": 1, "group_config": 2}
+    [up] = verdicts(stopped(level=19, changes={"elr_to_isr": 47}))
+    assert up.as_json()["changes"] == {}
 
 
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"nodes": [node()]}, "broker 3 supports metadata.version 7 to 20, and 21 is needed"),
-        ({"nodes": [node(max_supported=None)]}, "broker 3 does not know metadata.version, and level 21 is needed"),
-        ({"clients": [client()]}, "app stops working: it uses Fetch 2"),
+        ({"nodes": [node()]}, "broker 3 supports metadata.version 3.3-IV3 to 3.8-IV0, and 3.9-IV0 is needed"),
+        ({"nodes": [node(max_supported=None)]}, "broker 3 does not know metadata.version, and level 3.9-IV0 is needed"),
+        ({"clients": [client()]}, "app stops working: it uses Fetch v2"),
     ],
 )
 def test_nodes_and_clients_block_at_once(given, reason):

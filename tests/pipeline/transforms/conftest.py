@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from metadata_fleet import fleet_rows, unpack_fleet, write_tables
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from falkirk.logdir.cluster import Cluster
 from falkirk.pipeline.tables import TABLES
@@ -28,6 +29,13 @@ def metadata_clusters(tmp_path_factory):
 def metadata_fleet(metadata_clusters, spark, tmp_path_factory):
     paths = write_tables(fleet_rows(metadata_clusters), tmp_path_factory.mktemp("metadata-tables"))
     return MetadataFleet(metadata_clusters, {name: spark.read.parquet(str(path)) for name, path in paths.items()})
+
+
+@pytest.fixture(scope="session")
+def crashed_tables(metadata_fleet):
+    """Return the tables as if no broker had been stopped cleanly: there a change of ELR counts as a plan counts it."""
+    brokers = metadata_fleet.tables["brokers"].withColumn("in_controlled_shutdown", sf.lit(False))
+    return metadata_fleet.tables | {"brokers": brokers}
 
 
 @pytest.fixture(scope="session")

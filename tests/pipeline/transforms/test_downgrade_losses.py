@@ -48,11 +48,11 @@ def _planned_once(spark):
 @pytest.mark.slow
 @pytest.mark.usefixtures("_planned_once")
 @pytest.mark.parametrize("levels", [SOME_TARGETS, pytest.param(TARGETS, marks=pytest.mark.full)], ids=["some", "all"])
-def test_losses_are_those_of_the_plans_at_every_target(metadata_fleet, levels):
+def test_losses_are_those_of_the_plans_at_every_target(metadata_fleet, crashed_tables, levels):
     kinds = set()
     for level in levels:
         target = parse_target(str(level))
-        losses = downgrade_losses(target.metadata_version, target.release)(metadata_fleet.tables)
+        losses = downgrade_losses(target.metadata_version, target.release)(crashed_tables)
         assert losses.columns == list(LOSS_COLUMNS)
         wanted = planned(metadata_fleet.clusters, target)
         assert told(losses.collect()) == wanted, level
@@ -69,3 +69,29 @@ def test_below_the_floor_nothing_is_told():
     below = MetadataVersion.of_level(FLOOR.level - 1)
     with pytest.raises(AssertionError, match=r"is below 3\.7-IV0"):
         downgrade_losses(below, Release.parse("3.7"))
+
+
+@pytest.mark.slow
+def test_only_replicas_of_brokers_that_stopped_cleanly_become_in_sync_at_no_cost(tables_of):
+    partition = {"topic": "orders", "topic_id": "A", "last_known_elr": [], "replicas": [1, 2], "directories": []}
+    tables = tables_of(
+        clusters=[{"metadata_version": 30}], feature_levels=[], configs=[], acls=[], unknown_tags=[],
+        brokers=[
+            {"broker_id": 1, "fenced": True, "in_controlled_shutdown": True},
+            {"broker_id": 2, "fenced": True, "in_controlled_shutdown": False},
+            {"broker_id": 3, "fenced": False, "in_controlled_shutdown": True},
+        ],
+        partitions=[
+            partition | {"partition_id": number, "isr": isr, "eligible_leader_replicas": eligible}
+            for number, (isr, eligible) in enumerate([([], [1]), ([], [1, 2]), ([], [3]), ([2], [1]), ([], [4])])
+        ],
+    )  # fmt: skip
+    target = parse_target("3.9")
+    rows = downgrade_losses(target.metadata_version, target.release)(tables).collect()
+    assert sorted((row.key, row.outcome, row.kind) for row in rows) == [
+        ("topic orders partition 0", "changed", "elr_to_isr"),
+        ("topic orders partition 1", "lost", "elr_to_isr"),
+        ("topic orders partition 2", "lost", "elr_to_isr"),
+        ("topic orders partition 3", "lost", "eligible_leader_replicas"),
+        ("topic orders partition 4", "lost", "elr_to_isr"),
+    ]

@@ -29,10 +29,36 @@ def place_of(cluster, item):
 
 
 @pytest.mark.slow
-def test_levels_and_reasons_are_those_of_the_images(metadata_fleet):
-    rows = minimum_version()(metadata_fleet.tables).collect()
+def test_levels_and_reasons_are_those_of_the_images(metadata_fleet, crashed_tables):
+    rows = minimum_version()(crashed_tables).collect()
     found = {
         row.cluster: (row.level, row.metadata_version, row.because_count, [*map(tuple, row.because)]) for row in rows
     }
     assert found == {name: expected(cluster) for name, cluster in metadata_fleet.clusters.items()}
     assert {level for level, *_ in found.values()} >= {15, 17, 23, 30, 32}
+
+
+@pytest.mark.slow
+def test_replicas_that_stopped_cleanly_force_no_level(tables_of):
+    partition = {
+        "topic": "orders",
+        "topic_id": "A",
+        "isr": [],
+        "last_known_elr": [],
+        "replicas": [1],
+        "directories": [],
+    }
+    tables = tables_of(
+        clusters=[{"cluster": "clean", "metadata_version": 30}, {"cluster": "crashed", "metadata_version": 30}],
+        brokers=[
+            {"cluster": "clean", "broker_id": 1, "fenced": True, "in_controlled_shutdown": True},
+            {"cluster": "crashed", "broker_id": 1, "fenced": True, "in_controlled_shutdown": False},
+        ],
+        partitions=[
+            partition | {"cluster": name, "partition_id": 0, "eligible_leader_replicas": [1]}
+            for name in ("clean", "crashed")
+        ],
+        controllers=[], configs=[], acls=[], scram_credentials=[],
+    )  # fmt: skip
+    found = {row.cluster: (row.metadata_version, row.because_count) for row in minimum_version()(tables).collect()}
+    assert found == {"clean": ("3.7-IV0", 0), "crashed": ("4.0-IV1", 1)}

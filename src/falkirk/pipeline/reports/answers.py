@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyspark.sql import functions as sf
 
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
-from falkirk.pipeline.tables.clusters import PROBLEMS
+from falkirk.pipeline.tables.clusters import CLUSTERS, PROBLEMS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage
 from falkirk.pipeline.transforms.blockers import blockers
@@ -71,16 +73,32 @@ class Question:
     ghost_days: int
 
 
+class ClusterRows:
+    """Rows of an answer by cluster. `table` is sorted by cluster."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        # Counts come in the order of the rows.
+        names, counts = table[CLUSTER].value_counts().flatten()
+        ends = itertools.accumulate((int(count or 0) for count in counts.to_pylist()), initial=0)
+        self._ranges = dict(zip(map(str, names.to_pylist()), itertools.pairwise(ends), strict=True))
+
+    def of(self, cluster: str, limit: int) -> tuple[list[Row], int]:
+        """Return the first rows of a cluster, and how many it has."""
+        start, end = self._ranges.get(cluster, (0, 0))
+        return self._table.slice(start, min(limit, end - start)).to_pylist(maps_as_pydicts="strict"), end - start
+
+
 class Answers:
-    """Name -> answer, each a directory of Parquet files below `folder`."""
+    """Name -> answer, each a directory of Parquet files below `folder`, an absolute path."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark
-        self._folder = folder.resolve()
+        self.folder = folder.resolve()
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Compute an answer, store it, and return it as read back."""
-        path = f"file://{self._folder / name}"
+        path = f"file://{self.folder / name}"
         frame.coalesce(1).write.parquet(path)
         return self._spark.read.schema(frame.schema).parquet(path)
 
@@ -97,18 +115,26 @@ class Answers:
 
         `where` chooses rows; `first_of` (columns, count) keeps the first rows of each combination of values.
         """
-        # Spark would need a job for each answer; the files are local.
-        table = parquet.read_table(self._folder / name, filters=where)
-        if order:
-            table = table.sort_by([each if isinstance(each, tuple) else (each, "ascending") for each in order])
+        table = self._read(name, order, where)
         if first_of is not None:
             table = _first_of(table, *first_of)
         rows: list[Row] = table.slice(0, limit).to_pylist(maps_as_pydicts="strict")
         return rows, table.num_rows
 
+    def by_cluster(self, name: str, order: Order, *, where: pc.Expression | None = None) -> ClusterRows:
+        """Return the rows of each cluster, in some order."""
+        return ClusterRows(self._read(name, (CLUSTER, *order), where))
+
+    def _read(self, name: str, order: Order, where: pc.Expression | None) -> pa.Table:
+        # Spark would need a job for each answer; the files are local.
+        table = parquet.read_table(self.folder / name, filters=where)
+        if not order:
+            return table
+        return table.sort_by([each if isinstance(each, tuple) else (each, "ascending") for each in order])
+
     def sums(self, name: str, by: Sequence[str], of: str | None = None, *, where: pc.Expression | None = None) -> Sums:
         """Return for each combination of values how many rows have it, or the sum of a column `of` theirs."""
-        table = parquet.read_table(self._folder / name, columns=[*by, *([of] if of else [])], filters=where)
+        table = parquet.read_table(self.folder / name, columns=[*by, *([of] if of else [])], filters=where)
         summed = table.group_by(list(by)).aggregate([([], "count_all") if of is None else (of, "sum")])
         values = summed["count_all" if of is None else f"{of}_sum"].to_pylist()
         keys = zip(*(summed[column].to_pylist() for column in by), strict=True)
@@ -116,7 +142,7 @@ class Answers:
 
     def counts(self, name: str) -> Counter[str]:
         """Count the rows of each cluster."""
-        clusters = parquet.read_table(self._folder / name, columns=[CLUSTER])[CLUSTER]
+        clusters = parquet.read_table(self.folder / name, columns=[CLUSTER])[CLUSTER]
         return Counter(str(cluster) for cluster in clusters.to_pylist())
 
 
@@ -166,9 +192,12 @@ class _Steps:
         self._tables[API_USAGE] = self._answers.keep(API_USAGE, api_usage()(self._tables))
 
     def losses(self) -> None:
+        # Nothing is written at a lower level of a cluster that goes up.
+        own = sf.col("metadata_version")
+        below = self._tables[CLUSTERS.name].filter(own < int(self._question.at.level)).select(CLUSTER)
         of_metadata = downgrade_losses(self._question.at, self._question.release)(self._tables)
-        self._tables["metadata_losses"] = of_metadata
-        self._tables["losses"] = self._answers.keep("losses", of_metadata.unionByName(self._tables["group_losses"]))
+        losses = of_metadata.unionByName(self._tables["group_losses"]).join(sf.broadcast(below), CLUSTER, "left_anti")
+        self._tables["losses"] = self._answers.keep("losses", losses)
 
     def verdicts(self) -> None:
         verdicts = downgrade_verdicts(self._question.at, self._question.release, losses=self._tables["losses"])

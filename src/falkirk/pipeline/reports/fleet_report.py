@@ -1,4 +1,4 @@
-"""The report on a move to a level: one page, the same as JSON, and every answer in full as Parquet."""
+"""The report on a move to a level: pages, the same as JSON, and every answer in full as Parquet and as CSV."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import msgspec
 import falkirk
 from falkirk.pipeline.errors import WarehouseError
 from falkirk.pipeline.reports.answers import Question, ask
-from falkirk.pipeline.reports.page import Page, render_page
-from falkirk.pipeline.reports.sections import make_sections
+from falkirk.pipeline.reports.report_files import DOCUMENT, TABLES, write_files
 from falkirk.pipeline.reports.verdicts import BLOCKED, CLEAR, LOSSY, make_verdicts
 from falkirk.pipeline.spark.tasks import NoProgress
 from falkirk.pipeline.warehouse.fleet_tables import FleetTables
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 ROWS_MAX: Final = 10_000
 """Rows of each answer in the JSON; all rows are in the Parquet files."""
-PAGE: Final = "report.html"
-DOCUMENT: Final = "report.json"
-TABLES: Final = "tables"
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "verdicts": ("cluster",),
     "levels": ("cluster",),
@@ -95,9 +91,8 @@ def make_report(
     question = Question(at=at, release=release, ghost_days=ghost_days)
     try:
         answers = ask(spark, tables, question, aside / TABLES, progress or NoProgress())
-        report = _report(answers, question)
-        (aside / DOCUMENT).write_bytes(msgspec.json.format(msgspec.json.encode(report.document), indent=1))
-        (aside / PAGE).write_text(_page(report, answers), encoding="utf-8")
+        report = report_document(answers, question)
+        write_files(report.document, answers, aside, progress or NoProgress())
         if out.exists():
             shutil.rmtree(out)
         aside.rename(out)
@@ -106,7 +101,8 @@ def make_report(
     return report
 
 
-def _report(answers: Answers, question: Question) -> FleetReport:
+def report_document(answers: Answers, question: Question) -> FleetReport:
+    """Return the contents of the report on these answers."""
     found = {name: answers.rows(name, order, ROWS_MAX) for name, order in ORDERS.items()}
     rows = {name: of_name for name, (of_name, _) in found.items()}
     # Verdicts depend on all rows, not only on those shown.
@@ -137,24 +133,6 @@ def _headline(verdicts: list[Verdict], counts: Counter[str], question: Question)
     lost = sum(sum(verdict.losses.values()) for verdict in verdicts)
     return (
         f"To {target}, of {len(verdicts):,} clusters: {counts[CLEAR]:,} can go and lose nothing, "
-        f"{counts[LOSSY]:,} would lose something ({lost:,} losses in all), {counts[BLOCKED]:,} blocked."
-    )
-
-
-def _page(report: FleetReport, answers: Answers) -> str:
-    document = report.document
-    counts = document["clusters"]
-    return render_page(
-        Page(
-            title=f"A fleet on its way to {document['to']['name']}",
-            headline=report.headline,
-            made=f"Made by falkirk {document['falkirk']} at {document['made_at']}.",
-            cards=[
-                (counts[CLEAR], "clear: nothing is lost", CLEAR),
-                (counts[LOSSY], "would lose something", LOSSY),
-                (counts[BLOCKED], "blocked", BLOCKED),
-                (document["rows_in_all"]["problems"], "problems in files", ""),
-            ],
-            sections=make_sections(document, answers),
-        )
+        f"{counts[LOSSY]:,} would lose something, {counts[BLOCKED]:,} are blocked. "
+        f"Losses in all, those of blocked clusters too: {lost:,}."
     )

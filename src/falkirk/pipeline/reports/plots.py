@@ -82,12 +82,6 @@ def levels_over_time(changes: Sequence[LevelChange], until: Mapping[str, datetim
 
 
 @mpl.rc_context(_SETTINGS)
-def losses_by_kind(counts: Mapping[str, int]) -> str:
-    """Draw how much of each kind would be lost."""
-    return _bars(counts, color=LOSSY, label="objects that lose something", name="losses")
-
-
-@mpl.rc_context(_SETTINGS)
 def groups_by_type(counts: Mapping[str, Mapping[str, int]]) -> str:
     """Draw groups by type, and their verdicts at the target: type -> verdict -> count."""
     figure, axes = _figure(height=0.8 + 0.45 * len(counts))
@@ -168,18 +162,6 @@ def _level_counts(by_cluster: Mapping[str, Sequence[LevelChange]], until: Mappin
 def _dates(times: Sequence[datetime]) -> list[float]:
     numbers: list[float] = date2num(times).tolist()  # type: ignore[no-untyped-call] # Matplotlib has no types for it
     return numbers
-
-
-def _bars(counts: Mapping[str, int], *, color: str, label: str, name: str) -> str:
-    figure, axes = _figure(height=0.8 + 0.36 * len(counts))
-    names = [kind.replace("_", " ") for kind in counts]
-    bars = axes.barh(names, list(counts.values()), color=color)
-    axes.bar_label(bars, labels=[f"{count:,}" for count in counts.values()], padding=3)
-    axes.invert_yaxis()
-    axes.set_xlabel(label)
-    axes.margins(x=0.12)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return _svg(figure, name)
 
 
 def _level_ticks(axes: Axes, levels: Sequence[int]) -> None:

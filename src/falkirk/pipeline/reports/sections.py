@@ -1,91 +1,237 @@
-"""The sections of the page: each shows some rows of an answer, and says how many there are."""
+"""The sections of the pages: a fleet's, and those of one cluster. Numbers are of all rows, not of those shown."""
 
 from __future__ import annotations
 
-from collections import Counter
-from datetime import datetime
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from falkirk.coordinator.prediction.groups import GroupVerdict
-from falkirk.metadata.losses.loss import Outcome
-from falkirk.pipeline.reports.page import Section
+from falkirk.pipeline.reports.cluster_files import cluster_page
+from falkirk.pipeline.reports.page import Badge, Link, Section
 from falkirk.pipeline.reports.plots import (
     ApiVersions,
     LevelChange,
     api_versions_by_client,
     groups_by_type,
     levels_over_time,
-    losses_by_kind,
 )
-from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+from falkirk.pipeline.reports.views import LEVELS, LOSSES, VIEWS, software_text
+from falkirk.pipeline.reports.words import blocker_title, change_words, loss_words
+from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from falkirk.pipeline.reports.answers import Answers
+    from falkirk.pipeline.reports.answers import Answers, ClusterRows
 
     Document = dict[str, Any]  # Any: JSON values
     Row = dict[str, Any]  # Any: same
 
 ROWS_SHOWN: Final = 200
-"""Rows of each table on the page; nobody reads more, and all are in the JSON."""
+"""Rows of each table on a page, but for the clusters, which are all there; the files beside it have all rows."""
+RUNBOOK: Final = "runbook.html"
+CLUSTERS: Final = "clusters"
 _LOSSES_SHOWN: Final = 5
 _APIS_SHOWN: Final = 40
 _CLIENTS_SHOWN: Final = 8
-_BLOCKERS_FIRST: Final = (("is_blocker", "descending"), "cluster", "api", "api_version")
+_ORDER: Final = {"blocked": 0, "lossy": 1, "clear": 2}
 
 
-def make_sections(document: Document, answers: Answers) -> list[Section]:
-    """Return the sections in page order. Numbers are of all rows, and not of those in the report's JSON."""
-    makers = (
-        _clusters,
-        _levels,
-        _losses,
-        _returns,
-        _blockers,
-        _forgotten,
-        _groups,
-        _partitions,
-        _apis,
-        _clients,
-        _features,
-        _problems,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What the clusters' table has beside verdicts, by cluster."""
+
+    lowest_levels: Mapping[str, str]
+    levels: Mapping[str, Row]
+
+    def releases(self, cluster: str) -> str | None:
+        """Return the releases that run the cluster's level."""
+        releases = self.levels.get(cluster, {}).get("releases") or []
+        return f"{releases[0]} to {releases[-1]}" if releases else None
+
+
+def read_cluster_facts(answers: Answers) -> ClusterFacts:
+    """Return the facts of all clusters."""
+    return ClusterFacts(
+        lowest_levels={row["cluster"]: row["metadata_version"] for row in answers.rows("minimum_versions")[0]},
+        levels={row["cluster"]: row for row in answers.rows("levels")[0]},
     )
-    return [make(document, answers) for make in makers]
 
 
-def _clusters(document: Document, answers: Answers) -> Section:
-    minimum = {row["cluster"]: row["metadata_version"] for row in answers.rows("minimum_versions")[0]}
-    levels = {row["cluster"]: row for row in answers.rows("levels")[0]}
+def fleet_sections(document: Document, answers: Answers, facts: ClusterFacts) -> list[Section]:
+    """Return the sections of the fleet's page, in order."""
+    verdicts = document["verdicts"]
+    plots = {LEVELS.name: _levels_plot(document, answers, facts), "groups": _groups_plot(answers)}
+    sections = [_clusters(verdicts, facts), _blockers(verdicts), *_kinds(verdicts)]
+    for view in VIEWS:
+        first_of = (("cluster", "kind"), _LOSSES_SHOWN) if view.answer == LOSSES.answer else None
+        order = view.fleet_order or ("cluster", *view.order)
+        rows, count = answers.rows(view.answer, order, ROWS_SHOWN, where=view.where)
+        if first_of is not None and count > ROWS_SHOWN:
+            rows, _ = answers.rows(view.answer, order, ROWS_SHOWN, where=view.where, first_of=first_of)
+        sections.append(
+            Section(
+                name=view.name,
+                title=view.title,
+                text=view.text,
+                columns=("cluster", *view.columns),
+                rows=[(_to_cluster(row["cluster"]), *view.cells(row)) for row in rows],
+                rows_in_all=count,
+                plot=plots.get(view.name),
+                files=_files(view.answer),
+                chosen_by=view.chosen_by,
+                nothing=view.nothing,
+            )
+        )
+    return [*sections, _apis(answers)]
+
+
+def cluster_sections(verdict: Row, rows: Mapping[str, ClusterRows]) -> list[Section]:
+    """Return the sections of one cluster's page that have rows. `rows` are those of the views, by name."""
+    sections = [_own_blockers(verdict), _own_warnings(verdict)]
+    for view in VIEWS:
+        found, count = rows[view.name].of(verdict["cluster"], ROWS_SHOWN)
+        sections.append(
+            Section(
+                name=view.name,
+                title=view.title,
+                text=view.text,
+                columns=view.columns,
+                rows=[view.cells(row) for row in found],
+                rows_in_all=count,
+                files=[Link(f"{file.text} of all clusters", f"../{file.address}") for file in _files(view.answer)],
+                chosen_by=view.chosen_by,
+            )
+        )
+    return [section for section in sections if section.rows]
+
+
+def _clusters(verdicts: Iterable[Row], facts: ClusterFacts) -> Section:
+    tags = sorted({name for verdict in verdicts for name in verdict["tags"]})
     rows = []
-    for verdict in document["verdicts"]:
+    for verdict in sorted(verdicts, key=lambda each: (_ORDER[each["verdict"]], each["cluster"])):
         cluster = verdict["cluster"]
-        releases = levels.get(cluster, {}).get("releases") or []
         rows.append(
             (
-                verdict["verdict"],
-                cluster,
+                Badge(verdict["verdict"]),
+                _to_cluster(cluster),
+                *(verdict["tags"].get(name) for name in tags),
                 verdict["from"] and verdict["from"]["name"],
-                f"{releases[0]} to {releases[-1]}" if releases else None,
-                minimum.get(cluster),
+                facts.releases(cluster),
+                facts.lowest_levels.get(cluster),
+                len(verdict["blockers"]),
+                sum(verdict["losses"].values()),
+                sum(verdict["changes"].values()),
                 verdict["summary"],
             )
         )
-    order = {"blocked": 0, "lossy": 1, "clear": 2}
-    rows.sort(key=lambda row: (order[row[0]], row[1]))
-    return _section(
-        "Clusters",
-        "Each cluster's verdict, where it is now, which releases run that level, and the lowest level that holds its "
-        "metadata without loss.",
-        ("", "cluster", "level now", "runs on Kafka", "lowest without loss", "on the way"),
-        rows,
-        len(rows),
+    return Section(
+        name=CLUSTERS,
+        title="Clusters",
+        text="Each cluster's verdict, its level and the releases that run it, the lowest level that holds its metadata "
+        "without loss, and what is in its way.",
+        columns=(
+            "verdict",
+            "cluster",
+            *tags,
+            "level now",
+            "runs on Kafka",
+            "lowest without loss",
+            "blockers",
+            "losses",
+            "changes",
+            "in short",
+        ),
+        rows=rows,
+        rows_in_all=len(rows),
+        files=[Link("CSV", f"csv/{CLUSTERS}.csv"), Link("JSON", "report.json")],
+        chosen_by=("verdict", *tags, "level now", "lowest without loss"),
+        nothing="No cluster is here.",
     )
 
 
-def _levels(document: Document, answers: Answers) -> Section:
+def _blockers(verdicts: Iterable[Row]) -> Section:
+    counts: Counter[str] = Counter()
+    clusters: dict[str, set[str]] = defaultdict(set)
+    for verdict in verdicts:
+        for blocker in verdict["blockers"]:
+            counts[blocker["kind"]] += 1
+            clusters[blocker["kind"]].add(verdict["cluster"])
+    return Section(
+        name="in-the-way",
+        title="What is in the way",
+        text="Blockers by kind: each has to be settled before its cluster can go. The runbook says how.",
+        columns=("what", "clusters", "blockers", "runbook"),
+        rows=[
+            (blocker_title(kind), len(clusters[kind]), count, Link("what to do", f"{RUNBOOK}#{kind}"))
+            for kind, count in counts.most_common()
+        ],
+        rows_in_all=len(counts),
+        nothing="Nothing is in the way.",
+    )
+
+
+def _kinds(verdicts: Sequence[Row]) -> Iterable[Section]:
+    lossy = "By kind; a cluster with any of it is lossy."
+    for name, words_of, title, text, nothing in (
+        ("losses", loss_words, "What would be lost", lossy, "Nothing would be lost."),
+        (
+            "changes",
+            change_words,
+            "What would change",
+            "By kind: written in another form, switched off, or without effect there. No cluster is lossy by it.",
+            "Nothing would change.",
+        ),
+    ):
+        counts: Counter[str] = Counter()
+        clusters: Counter[str] = Counter()
+        for verdict in verdicts:
+            counts.update(verdict[name])
+            clusters.update(verdict[name].keys())
+        words = {kind: words_of(kind) for kind in counts}
+        yield Section(
+            name=f"kinds-of-{name}",
+            title=title,
+            text=text,
+            columns=("what", "clusters", "how many", "what it means"),
+            rows=[
+                (words[kind].title, clusters[kind], count, words[kind].meaning) for kind, count in counts.most_common()
+            ],
+            rows_in_all=len(counts),
+            nothing=nothing,
+        )
+
+
+def _own_blockers(verdict: Row) -> Section:
+    rows = [
+        (blocker_title(each["kind"]), each["text"], Link("what to do", f"../{RUNBOOK}#{each['kind']}"))
+        for each in verdict["blockers"]
+    ]
+    return Section(
+        name="in-the-way",
+        title="What is in the way",
+        text="Each of these has to be settled before the cluster can go.",
+        columns=("what", "more", "runbook"),
+        rows=rows,
+        rows_in_all=len(rows),
+    )
+
+
+def _own_warnings(verdict: Row) -> Section:
+    rows = [(each["kind"].replace("_", " "), each["text"]) for each in verdict["warnings"]]
+    return Section(
+        name="warnings",
+        title="What to know",
+        text="Nothing of this is in the way.",
+        columns=("what", "more"),
+        rows=rows,
+        rows_in_all=len(rows),
+    )
+
+
+def _levels_plot(document: Document, answers: Answers, facts: ClusterFacts) -> str | None:
     of_version, _ = answers.rows(
         "feature_levels", where=~pc.field("timestamp").is_null() & (pc.field("feature") == METADATA_VERSION)
     )
@@ -94,175 +240,18 @@ def _levels(document: Document, answers: Answers) -> Section:
         for row in of_version
         if row["to_level"]
     ]
-    until = {row["cluster"]: row["last_timestamp"] for row in answers.rows("levels")[0] if row["last_timestamp"]}
-    target = document["to"]["level"]
-    changed, count = answers.rows(
-        "feature_levels", ("cluster", "feature", "offset"), ROWS_SHOWN, where=~pc.field("from_level").is_null()
-    )
-    rows = [
-        (row["cluster"], row["feature"], _level(row, "from_level"), _level(row, "to_level"), row["offset"], _day(row))
-        for row in changed
-    ]
-    return _section(
-        "How the levels got there",
-        "metadata.version over time, as far back as logs and snapshots go, and every change of a feature level.",
-        ("cluster", "feature", "from", "to", "offset", "when"),
-        rows,
-        count,
-        plot=levels_over_time(changes, until, target) if changes else None,
-        nothing="No log has a change of a level: the levels come from the oldest snapshots.",
-    )
+    until = {cluster: row["last_timestamp"] for cluster, row in facts.levels.items() if row["last_timestamp"]}
+    return levels_over_time(changes, until, document["to"]["level"]) if changes else None
 
 
-def _losses(document: Document, answers: Answers) -> Section:
-    lost, _ = answers.rows(
-        "losses",
-        ("cluster", "kind", "key"),
-        ROWS_SHOWN,
-        where=pc.field("outcome") == Outcome.LOST.value,
-        first_of=(("cluster", "kind"), _LOSSES_SHOWN),
-    )
-    counts: Counter[str] = Counter()
-    for verdict in document["verdicts"]:
-        counts.update(verdict["losses"])
-    ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
-    rows = [
-        (row["cluster"], row["kind"].replace("_", " "), row["key"], row["record"], row["offset"], row["detail"])
-        for row in lost
-    ]
-    return _section(
-        "What would be lost",
-        f"What the target cannot hold, and the record that wrote it last; the first {_LOSSES_SHOWN} of each kind and "
-        "cluster.",
-        ("cluster", "kind", "what", "record", "offset", "what it means"),
-        rows,
-        max(sum(counts.values()), len(rows)),
-        plot=losses_by_kind(ordered) if ordered else None,
-        nothing="Nothing would be lost.",
-    )
-
-
-def _returns(document: Document, _answers: Answers) -> Section:
-    rows = [
-        (
-            row["cluster"],
-            _level(row | {"feature": METADATA_VERSION}, "from_level"),
-            _level(row | {"feature": METADATA_VERSION}, "to_level"),
-            _day(row, "upgrade_timestamp"),
-            row["kind"] and row["kind"].replace("_", " "),
-            row["key"],
-            row["offset"],
-            _day(row),
-        )
-        for row in document["points_of_no_return"]
-    ]
-    return _section(
-        "Points of no return",
-        "For each upgrade the first record behind it that the level before cannot hold. Without one the upgrade can "
-        "still be taken back.",
-        ("cluster", "from", "to", "upgraded", "first loss", "what", "offset", "when"),
-        rows,
-        document["rows_in_all"]["points_of_no_return"],
-        nothing="No log has an upgrade.",
-    )
-
-
-def _blockers(document: Document, _answers: Answers) -> Section:
-    rows = [
-        (
-            row["cluster"],
-            f"{row['role']} {row['node_id']}",
-            row["feature"],
-            row["level"],
-            None if row["max_supported"] is None else f"{row['min_supported']} to {row['max_supported']}",
-            _day(row, "fenced_since"),
-            row["is_ghost"],
-            row["what_to_do"],
-        )
-        for row in document["blockers"]
-    ]
-    return _section(
-        "Nodes in the way",
-        "Registered nodes that do not support a level of the target, and brokers that have long been gone.",
-        ("cluster", "node", "feature", "needed", "has", "fenced since", "gone", "what to do"),
-        rows,
-        document["rows_in_all"]["blockers"],
-        nothing="Every registered node supports the target.",
-    )
-
-
-def _forgotten(document: Document, _answers: Answers) -> Section:
-    rows = [
-        (row["cluster"], row["feature"], _level(row, "finalized_level"), _level(row, "highest_level"))
-        for row in document["forgotten_finalisations"]
-    ]
-    return _section(
-        "Forgotten finalisations",
-        "Features that every node supports at a higher level than is finalized.",
-        ("cluster", "feature", "finalized", "could be"),
-        rows,
-        document["rows_in_all"]["forgotten_finalisations"],
-        nothing="Everything is finalized as high as it can be.",
-    )
-
-
-def _groups(_document: Document, answers: Answers) -> Section:
+def _groups_plot(answers: Answers) -> str | None:
     counts: dict[str, Counter[str]] = {}
     for (type_, verdict), count in answers.sums("groups", ("type", "verdict")).items():
         counts.setdefault(type_, Counter())[verdict] += count
-    changed, count = answers.rows(
-        "groups", ("cluster", "group"), ROWS_SHOWN, where=pc.field("verdict") != GroupVerdict.READABLE.value
-    )
-    rows = [
-        (
-            row["cluster"],
-            row["group"],
-            row["type"],
-            ", ".join(f"{count} {protocol}" for protocol, count in row["members_by_protocol"].items()),
-            row["committed_offsets"],
-            row["verdict"].replace("_", " "),
-            row["detail"],
-        )
-        for row in changed
-    ]
-    return _section(
-        "Groups",
-        "What the target's group coordinator would load of each group (KIP-915); listed are those that change.",
-        ("cluster", "group", "type", "members", "offsets", "at the target", "what that means"),
-        rows,
-        count,
-        plot=groups_by_type(dict(sorted(counts.items()))) if counts else None,
-        nothing="Every group is the same afterwards." if counts else "No groups are here.",
-    )
+    return groups_by_type(dict(sorted(counts.items()))) if counts else None
 
 
-def _partitions(_document: Document, answers: Answers) -> Section:
-    rows = [
-        (
-            row["cluster"],
-            row["partition"],
-            row["load_fails"],
-            row["first_failing_reason"],
-            _by_type(row["skipped"]),
-            _by_type(row["orphaned"]),
-            _by_type(row["unknown_types"]),
-            row["tombstones"],
-        )
-        for row in answers.rows("group_partitions", ("cluster", "partition"))[0]
-        if row["load_fails"] or row["skipped"] or row["orphaned"] or row["unknown_types"]
-    ]
-    return _section(
-        "Partitions of __consumer_offsets",
-        "Partitions that the target would not load, or that hold records which it steps over, which nobody writes at "
-        "the cluster's levels, or which no release knows (record type: how many).",
-        ("cluster", "partition", "load fails", "why", "stepped over", "orphaned", "unknown", "tombstones"),
-        rows,
-        len(rows),
-        nothing="Every partition loads, and nothing in it is strange.",
-    )
-
-
-def _apis(_document: Document, answers: Answers) -> Section:
+def _apis(answers: Answers) -> Section:
     software = ("software_name", "software_version")
     changed = answers.sums("client_changes", (*software, "api", "api_version"))
     used = answers.sums(
@@ -274,9 +263,9 @@ def _apis(_document: Document, answers: Answers) -> Section:
     requests: Counter[str] = Counter()
     versions: dict[tuple[str, str], dict[int, bool]] = {}
     for (name, of_name, api, version), count in used.items():
-        client = _software(name, of_name)
+        client = software_text(name, of_name)
         requests[client] += count
-        versions.setdefault((api, client), {})[version] = (name, of_name, api, version) not in changed
+        versions.setdefault((api or "unknown API", client), {})[version] = (name, of_name, api, version) not in changed
     shown = {client for client, _ in requests.most_common(_CLIENTS_SHOWN)}
     cells = [
         ApiVersions(api=api, software=client, versions=tuple(sorted(of_api)), works=all(of_api.values()))
@@ -285,122 +274,23 @@ def _apis(_document: Document, answers: Answers) -> Section:
     ]
     apis = sorted({cell.api for cell in cells})[:_APIS_SHOWN]
     cells = [cell for cell in cells if cell.api in apis]
-    rows = requests.most_common()
-    return _section(
-        "APIs that clients use",
-        "Versions of each API by client software, from the request logs; what the target's release does not serve "
+    return Section(
+        name="apis",
+        title="APIs that clients use",
+        text="Versions of each API by client software, from the request logs; what the target's release does not serve "
         "stands out. Traffic between brokers is left out.",
-        ("client software", "requests"),
-        rows,
-        len(rows),
+        columns=("client software", "requests"),
+        rows=requests.most_common(ROWS_SHOWN),
+        rows_in_all=len(requests),
         plot=api_versions_by_client(cells) if cells else None,
+        files=_files("api_usage"),
         nothing="No request log is here.",
     )
 
 
-def _clients(document: Document, answers: Answers) -> Section:
-    rows = [
-        (
-            row["cluster"],
-            row["is_blocker"],
-            _software(row["software_name"], row["software_version"]),
-            row["client_id"],
-            row["principal"],
-            f"{row['api']} {row['api_version']}",
-            row["detail"],
-            row["what_to_do"],
-        )
-        for row in answers.rows("client_changes", _BLOCKERS_FIRST, ROWS_SHOWN)[0]
-    ]
-    return _section(
-        "Clients that notice",
-        "Versions in use that the target's release does not offer, as the release tables have it. A client that asks "
-        "for a node's versions falls back by itself, unless the API needs a feature that the target drops; the others "
-        "stop working.",
-        ("cluster", "stops working", "client software", "client id", "principal", "uses", "there", "what to do"),
-        rows,
-        document["rows_in_all"]["client_changes"],
-        nothing="No client in the request logs would notice.",
-    )
+def _to_cluster(cluster: str) -> Link:
+    return Link(cluster, cluster_page(cluster))
 
 
-def _features(document: Document, _answers: Answers) -> Section:
-    rows = [
-        (
-            row["cluster"],
-            row["feature"],
-            row["level"],
-            row["needed_level"],
-            row["used_by"],
-            f"{row['count']:,} {row['unit']}" if row["count"] is not None else None,
-            _day(row, "last_timestamp"),
-        )
-        for row in document["feature_use"]
-    ]
-    return _section(
-        "Features in use",
-        "The users of each feature, from groups, transactions, partitions, voters and request logs.",
-        ("cluster", "feature", "finalized", "needed", "used by", "how much", "last"),
-        rows,
-        document["rows_in_all"]["feature_use"],
-        nothing="No use is known.",
-    )
-
-
-def _problems(document: Document, _answers: Answers) -> Section:
-    rows = [
-        (row["cluster"], row["kind"], row["source"], row["position"], row["count"], row["detail"])
-        for row in document["problems"]
-    ]
-    return _section(
-        "Problems in files",
-        "Bytes without rows, and facts that make rows doubtful.",
-        ("cluster", "kind", "file", "byte", "how many", "what is wrong"),
-        rows,
-        document["rows_in_all"]["problems"],
-        nothing="All files were read to their ends.",
-    )
-
-
-def _section(
-    title: str,
-    text: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],  # Any: values of columns
-    rows_in_all: int,
-    *,
-    plot: str | None = None,
-    nothing: str = "Nothing.",
-) -> Section:
-    return Section(
-        title=title,
-        text=text,
-        columns=columns,
-        rows=rows[:ROWS_SHOWN],
-        rows_in_all=rows_in_all,
-        plot=plot,
-        nothing=nothing,
-    )
-
-
-def _software(name: str | None, version: str | None) -> str:
-    return "unknown" if name is None else f"{name} {version or ''}".strip()
-
-
-def _level(row: Row, name: str) -> str | None:
-    level = row[name]
-    if level is None:
-        return None
-    if level == 0:
-        return "off"
-    return str(MetadataVersion.of_level(level)) if row["feature"] == METADATA_VERSION else str(level)
-
-
-def _by_type(counts: dict[str, int] | None) -> str | None:
-    return ", ".join(f"{type_}: {count:,}" for type_, count in (counts or {}).items()) or None
-
-
-def _day(row: Row, name: str = "timestamp") -> str | None:
-    """Return a time of a row, which is a text in the report's JSON."""
-    time: datetime | None = datetime.fromisoformat(row[name]) if isinstance(row[name], str) else row[name]
-    return None if time is None else time.strftime("%Y-%m-%d %H:%M")
+def _files(answer: str) -> list[Link]:
+    return [Link("CSV", f"csv/{answer}.csv"), Link("Parquet", f"tables/{answer}/")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning
+from falkirk.pipeline.reports.words import api_text, level_text, loss_words
 from falkirk.versions.metadata_version import MetadataVersion
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ _F = TypeVar("_F", Blocker, LedgerWarning)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One cluster's way to the target. `losses` counts by kind."""
+    """One cluster's way to the target. `losses` and `changes` count by kind; changes cost nothing."""
 
     cluster: str
     from_level: int | None
     target: MetadataVersion
     losses: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, int] = field(default_factory=dict)
     blockers: Sequence[Blocker] = ()
     warnings: Sequence[LedgerWarning] = ()
     dropped_features: Sequence[str] = ()
@@ -62,8 +64,8 @@ class Verdict:
             reasons = "; ".join(blocker.text for blocker in self.blockers[:_REASONS_MAX])
             return f"blocked: {reasons}" + (f"; and {more} more" if more > 0 else "")
         if self.losses:
-            kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in sorted(self.losses.items()))
-            return f"would lose {sum(self.losses.values()):,}: {kinds}"
+            kinds = "; ".join(f"{loss_words(kind).title} ({count:,})" for kind, count in sorted(self.losses.items()))
+            return f"would lose: {kinds}"
         return {"there": "is there already", "up": "can go up"}.get(self.direction, "loses nothing")
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
@@ -77,6 +79,8 @@ class Verdict:
             "direction": self.direction,
             "summary": self.summary,
             "losses": dict(sorted(self.losses.items())),
+            "changes": dict(sorted(self.changes.items())),
+            "tags": {},
             "blockers": [blocker.as_json() for blocker in self.blockers],
             "warnings": [warning.as_json() for warning in self.warnings],
             "dropped_features": list(self.dropped_features),
@@ -110,6 +114,7 @@ def make_verdicts(
                 from_level=level,
                 target=target,
                 losses={} if is_up else row["losses"],
+                changes={} if is_up else _changes(row),
                 blockers=[*([] if is_up else _read_findings(row["blockers"], Blocker)), *blocking],
                 warnings=_read_findings(row["warnings"], LedgerWarning),
                 dropped_features=[] if is_up else row["dropped_features"],
@@ -127,6 +132,14 @@ def make_verdicts(
     return sorted(found, key=lambda verdict: verdict.cluster)
 
 
+def _changes(row: Row) -> dict[str, int]:
+    counts = {**row["changes"], **row["inaccessible"]}
+    for kind, features in (("feature_dropped", row["dropped_features"]), ("feature_lowered", row["lowered_features"])):
+        if features:
+            counts[kind] = len(features)
+    return counts
+
+
 def _read_findings(rows: Iterable[Row], kind: type[_F]) -> list[_F]:
     return [msgspec.convert({**row, "fields": msgspec.json.decode(row["fields"])}, kind) for row in rows]
 
@@ -141,9 +154,10 @@ def _by_cluster(found: Iterable[tuple[str, Blocker]]) -> dict[str, list[Blocker]
 
 
 def _node_blocker(row: Row) -> Blocker:
-    node, feature, level = f"{row['role']} {row['node_id']}", row["feature"], row["level"]
-    text = f"{node} supports {feature} {row['min_supported']} to {row['max_supported']}, and {level} is needed"
-    if row["max_supported"] is None:
+    node, feature = f"{row['role']} {row['node_id']}", row["feature"]
+    level, lowest, highest = (level_text(feature, row[name]) for name in ("level", "min_supported", "max_supported"))
+    text = f"{node} supports {feature} {lowest} to {highest}, and {level} is needed"
+    if highest is None:
         text = f"{node} does not know {feature}, and level {level} is needed"
     names = ("role", "node_id", "feature", "level", "min_supported", "max_supported")
     return Blocker(kind=BlockerKind.UNSUPPORTING_NODE, fields={name: row[name] for name in names}, text=text)
@@ -154,7 +168,7 @@ def _client_blocker(row: Row) -> Blocker:
     return Blocker(
         kind=BlockerKind.UNSUPPORTED_CLIENT,
         fields={"client": client, "api": row["api"], "api_version": row["api_version"]},
-        text=f"{client} stops working: it uses {row['api']} {row['api_version']}",
+        text=f"{client} stops working: it uses {api_text(row['api'], row['api_key'], row['api_version'])}",
     )
 
 

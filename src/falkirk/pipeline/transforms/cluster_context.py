@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _OWN_LEVEL: Final = "own_level"
 _ELR_ENABLED: Final = "elr_enabled"
+_STOPPED_BROKERS: Final = "stopped_brokers"
+_ELR_TO_ISR: Final = "elr_to_isr"
 
 
 def with_log_dirs(rows: DataFrame, conditions: Iterable[Condition], tables: Tables) -> DataFrame:
@@ -72,6 +74,28 @@ def with_elr_enabled(
     enabled = sf.col("level") >= min(kept) if kept else sf.lit(False)
     finalized = finalized_levels(tables).filter((sf.col("feature") == feature) & enabled)
     return rows.join(sf.broadcast(finalized.select(CLUSTER, sf.lit(True).alias(_ELR_ENABLED))), CLUSTER, "left")
+
+
+def with_stopped_brokers(rows: DataFrame, rules: Iterable[LossRule], tables: Tables) -> DataFrame:
+    """Join the brokers that were stopped cleanly, if a rule depends on them (see `costs_nothing`)."""
+    if not any(rule.kind == _ELR_TO_ISR for rule in rules):
+        return rows
+    brokers = require_columns(tables, BROKERS, "broker_id", "fenced", "in_controlled_shutdown")
+    stopped = brokers.filter(sf.col("fenced") & sf.col("in_controlled_shutdown"))
+    found = stopped.groupBy(CLUSTER).agg(sf.collect_list("broker_id").alias(_STOPPED_BROKERS))
+    return rows.join(sf.broadcast(found), CLUSTER, "left")
+
+
+def costs_nothing(rule: LossRule) -> Column:
+    """Whether what a rule matches is only written in another form, and nothing is gone with it.
+
+    Eligible leader replicas have every committed message, and become in-sync. Those of brokers that were stopped
+    cleanly still have them when they start; after a crash the controller has to know that they are eligible only.
+    """
+    if rule.kind != _ELR_TO_ISR:
+        return sf.lit(False)
+    stopped = sf.coalesce(_STOPPED_BROKERS, sf.array().cast("array<int>"))
+    return sf.size(sf.array_except("eligible_leader_replicas", stopped)) == 0
 
 
 def depends_on_elr(rule: LossRule, at: MetadataVersion) -> bool:

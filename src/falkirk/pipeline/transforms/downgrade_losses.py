@@ -1,4 +1,7 @@
-"""What each cluster's metadata loses at a target: the same losses, with the same places, as `falkirk logdir plan`."""
+"""What each cluster's metadata loses at a target: the same losses, with the same places, as `falkirk logdir plan`.
+
+What the plan counts as lost, and what costs nothing, has an outcome of its own here.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,19 @@ from falkirk.metadata.losses.loss_catalogue import CATALOGUE, config_rules
 from falkirk.pipeline.tables.metadata_state import UNKNOWN_TAGS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.cluster_context import (
+    costs_nothing,
     depends_on_elr,
     elr_disabled,
     has_meaning,
     with_elr_enabled,
     with_log_dirs,
     with_own_level,
+    with_stopped_brokers,
 )
 from falkirk.pipeline.transforms.feature_targets import feature_targets
 from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS
 from falkirk.pipeline.transforms.required import require_columns
-from falkirk.pipeline.transforms.rule_matches import of_rule, rule_matches, rule_place
+from falkirk.pipeline.transforms.rule_matches import RULE, of_rule, rule_matches, rule_place
 from falkirk.versions.features import KRAFT_VERSION
 from falkirk.versions.metadata_version import FLOOR
 
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
+CHANGED: Final = "changed"
+"""Outcome of what `falkirk logdir plan` counts as lost and is only written in another form: see `costs_nothing`."""
 LOSS_COLUMNS: Final = (
     CLUSTER,
     "outcome",
@@ -49,8 +56,8 @@ LOSS_COLUMNS: Final = (
     "source",
     "detail",
 )
-"""Of each loss: outcome (`lost`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type, offset and
-file of the record that wrote it last, and a sentence.
+"""Of each loss: outcome (`lost`, `changed`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type,
+offset and file of the record that wrote it last, and a sentence.
 """
 
 
@@ -71,6 +78,7 @@ def downgrade_losses(at: MetadataVersion, release: Release) -> Transform:
                 rows = with_own_level(require_columns(tables, objects.table), of_record, tables)
                 rows = with_log_dirs(rows, [rule.condition for rule in of_record], tables)
                 rows = with_elr_enabled(rows, of_record, tables, at, release)
+                rows = with_stopped_brokers(rows, of_record, tables)
                 matches = rule_matches(rows, [(rule, _applies(rule, at)) for rule in of_record])
                 found.append(_of_objects(matches, objects, of_record))
         return functools.reduce(DataFrame.unionAll, found)
@@ -86,7 +94,7 @@ def _of_objects(matches: DataFrame, objects: MetadataObjects, rules: Sequence[Lo
     place = rule_place(rules)
     return _losses(
         matches,
-        outcome=of_rule(rules, lambda rule: rule.outcome.value),
+        outcome=_outcome(rules),
         kind=of_rule(rules, lambda rule: rule.kind),
         key=objects.key_text(),
         key_fields=objects.key_fields(),
@@ -95,6 +103,11 @@ def _of_objects(matches: DataFrame, objects: MetadataObjects, rules: Sequence[Lo
         source=place["source"],
         detail=of_rule(rules, lambda rule: rule.detail),
     )
+
+
+def _outcome(rules: Sequence[LossRule]) -> Column:
+    costless = sf.get(sf.array(*(costs_nothing(rule) for rule in rules)), sf.col(RULE))
+    return sf.when(costless, CHANGED).otherwise(of_rule(rules, lambda rule: rule.outcome.value))
 
 
 def _unknown_tags(tables: Tables) -> DataFrame:

@@ -1,4 +1,7 @@
-"""Each cluster's verdict on a target, as `falkirk logdir plan` concludes it, with the same exit status."""
+"""Each cluster's verdict on a target, as `falkirk logdir plan` concludes it, with the same exit status.
+
+Except for changes that cost nothing: the plan counts them as losses (decision 0004).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pyspark.sql import functions as sf
 from falkirk.metadata.losses.loss import Outcome
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.downgrade_losses import CHANGED
 from falkirk.pipeline.transforms.feature_targets import feature_targets
 from falkirk.pipeline.transforms.level_names import level_name
 from falkirk.pipeline.transforms.obstacles import obstacles
@@ -29,8 +33,8 @@ def downgrade_verdicts(
     """Return a row for each cluster whose metadata was read.
 
     `losses` are those of `downgrade_losses` for the same target, `group_losses` those of its groups (cluster, kind),
-    one row each. Columns: cluster, from_level, from_version, to_level, to_version, release, lossless, losses and
-    inaccessible (counts by kind), dropped_features, lowered_features (names), blockers, warnings,
+    one row each. Columns: cluster, from_level, from_version, to_level, to_version, release, lossless, losses,
+    changes and inaccessible (counts by kind), dropped_features, lowered_features (names), blockers, warnings,
     controller_quorum_voters (see `obstacles`), status: 1 if there is a blocker, else 3 if something would be lost, else
     0.
     """
@@ -52,6 +56,7 @@ def downgrade_verdicts(
             sf.lit(release.name).alias("release"),
             lossless.alias("lossless"),
             _counts("losses").alias("losses"),
+            _counts("changes").alias("changes"),
             _counts("inaccessible").alias("inaccessible"),
             *(sf.coalesce(name, sf.array()).alias(name) for name in ("dropped_features", "lowered_features")),
             "blockers",
@@ -70,13 +75,14 @@ def _counted(losses: DataFrame, group_losses: DataFrame | None) -> DataFrame:
         counted = counted.unionAll(group_losses.select(CLUSTER, sf.lit(Outcome.LOST.value), "kind"))
     counts = counted.groupBy(CLUSTER, "outcome", "kind").agg(sf.count("*").alias("count"))
 
-    def by_kind(outcome: Outcome) -> Column:
-        entry = sf.when(sf.col("outcome") == outcome.value, sf.struct("kind", "count"))
+    def by_kind(outcome: str) -> Column:
+        entry = sf.when(sf.col("outcome") == outcome, sf.struct("kind", "count"))
         return sf.map_from_entries(sf.array_sort(sf.collect_list(entry)))
 
     return counts.groupBy(CLUSTER).agg(
-        by_kind(Outcome.LOST).alias("losses"),
-        by_kind(Outcome.INACCESSIBLE).alias("inaccessible"),
+        by_kind(Outcome.LOST.value).alias("losses"),
+        by_kind(CHANGED).alias("changes"),
+        by_kind(Outcome.INACCESSIBLE.value).alias("inaccessible"),
     )
 
 

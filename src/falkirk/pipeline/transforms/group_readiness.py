@@ -11,6 +11,8 @@ server.properties are not in the tables.
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
@@ -46,7 +48,9 @@ _PARTITION_COLUMNS = (
     "unknown_types",
     "without_type",
     "unknown_tags",
+    "needs_attention",
 )
+_STRANGE = ("skipped", "orphaned", "unknown_types")
 _OFFSET_COMMIT = 1
 
 
@@ -103,7 +107,7 @@ def partition_readiness() -> Transform:
     Columns: records, tombstones (not cleaned yet); load_fails, failing_records, and offset and reason of the first one;
     skipped (records that the target skips, by type); orphaned (records with a value that coordinators do not write at
     the cluster's levels, by type: `coordinator.records.written_records`); unknown_types (by type), without_type (keys
-    too short for one), and unknown_tags.
+    too short for one), unknown_tags; needs_attention: it would not load, or has records of one of these kinds.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -114,7 +118,10 @@ def partition_readiness() -> Transform:
         joined = loads.join(sf.broadcast(by_feature), CLUSTER, "left")
         orphaned = sf.map_filter("values", lambda type_, _: ~_is_written(type_))
         found = joined.withColumn("orphaned", orphaned).withColumn("load_fails", sf.col("failing_records") > 0)
-        return found.select(CLUSTER, "partition", *_PARTITION_COLUMNS)
+        strange = functools.reduce(operator.or_, (sf.coalesce(sf.size(name) > 0, sf.lit(False)) for name in _STRANGE))
+        return found.withColumn("needs_attention", sf.col("load_fails") | strange).select(
+            CLUSTER, "partition", *_PARTITION_COLUMNS
+        )
 
     return transform
 

@@ -1,4 +1,7 @@
-"""The lowest metadata.version that holds each cluster's data, and what forces it: `metadata.levels.minimum_version`."""
+"""The lowest metadata.version that holds each cluster's data, and what forces it: `metadata.levels.minimum_version`.
+
+What is only written in another form forces nothing here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,13 @@ from falkirk.metadata.losses.loss import Outcome
 from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.cluster_context import has_meaning, with_log_dirs, with_own_level
+from falkirk.pipeline.transforms.cluster_context import (
+    costs_nothing,
+    has_meaning,
+    with_log_dirs,
+    with_own_level,
+    with_stopped_brokers,
+)
 from falkirk.pipeline.transforms.level_names import level_name
 from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS
 from falkirk.pipeline.transforms.required import require_columns
@@ -34,8 +43,8 @@ def minimum_version() -> Transform:
 
     Columns: cluster, level, metadata_version (its name), because_count (objects that a lower level cannot hold),
     because: for each kind of loss that forces the level, by its name, an array of (kind, count, key, record, offset,
-    source), where key is the first of its objects. Nothing forces FLOOR itself. Features force no level: they are
-    dropped by name. Unknown tagged fields are lost at all levels alike.
+    source), where key is the first of its objects. Nothing forces FLOOR itself, and what `costs_nothing` forces no
+    level. Nor do features: they are dropped by name. Unknown tagged fields are lost at all levels alike.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -67,7 +76,8 @@ def _forcing(tables: Tables, objects: MetadataObjects, rules: list[LossRule]) ->
     """Count the objects by cluster, level and kind, and name the first of each."""
     rows = with_own_level(require_columns(tables, objects.table), rules, tables)
     rows = with_log_dirs(rows, [rule.condition for rule in rules], tables)
-    matches = rule_matches(rows, [(rule, has_meaning(rule)) for rule in rules])
+    rows = with_stopped_brokers(rows, rules, tables)
+    matches = rule_matches(rows, [(rule, has_meaning(rule) & ~costs_nothing(rule)) for rule in rules])
     found = matches.select(
         CLUSTER,
         *objects.key_columns,
