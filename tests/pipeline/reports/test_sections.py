@@ -89,7 +89,8 @@ def test_requests_of_every_client_are_summed_and_clients_that_stop_come_first(se
 
 
 def test_record_types_have_names(sections):
-    row = {"cluster": "a", "partition": 3, "load_fails": False, "needs_attention": True, "skipped": [(17, 1_200), (3, 7), (5, 4), (8, 2), (9, 1)]}
+    skipped = [(17, 1_200), (3, 7), (5, 4), (8, 2), (9, 1)]
+    row = {"cluster": "a", "partition": 3, "load_fails": False, "needs_attention": True, "skipped": skipped}
     found = sections({"group_partitions": [row, row | {"needs_attention": False}]})["group_partitions"]
     [cells] = found.rows
     assert cells[4] == (
