@@ -90,7 +90,7 @@ docs: setup ## makes the generated pages of docs/reference anew
 	$(BIN)/python tools/document_protocol.py
 	$(BIN)/python tools/document_tables.py
 	$(BIN)/python tools/document_features.py
-	cp docs/runbooks/blockers.md src/falkirk/pipeline/reports/templates/blockers.md
+	cp docs/runbooks/blockers.md src/falkirk/pipeline/reports/templates/blockers.txt
 
 # The site of docs/, in site/: `python -m http.server -d site` shows it.
 site: setup ## makes the site of docs/

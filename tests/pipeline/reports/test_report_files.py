@@ -53,7 +53,7 @@ def test_the_runbook_has_a_section_for_each_blocker_of_a_fleet():
 
 
 def test_the_runbook_is_that_of_the_documents():
-    copy = ROOT / "src/falkirk/pipeline/reports/templates/blockers.md"
+    copy = ROOT / "src/falkirk/pipeline/reports/templates/blockers.txt"
     assert copy.read_text() == (ROOT / "docs/runbooks/blockers.md").read_text(), "run `make docs`"
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.reports.page import Link
 
-_FILE: Final = "blockers.md"
+_FILE: Final = "blockers.txt"
 """A copy of docs/runbooks/blockers.md: `make docs` makes it."""
 
 
