@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Cells = tuple[Any, ...]  # Any: same
 
 _UNKNOWN: Final = "unknown"
+_LOSS_COLUMNS: Final = ("what", "where", "what it means", "record", "offset")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,6 @@ def _problem(row: Row) -> Cells:
     return row["kind"], row["source"], row["position"], row["count"], row["detail"]
 
 
-_LOSS_COLUMNS: Final = ("what", "where", "what it means", "record", "offset")
 LOSSES: Final = View(
     name="losses",
     answer="losses",

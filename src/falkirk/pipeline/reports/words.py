@@ -14,6 +14,18 @@ if TYPE_CHECKING:
 
 
 _TYPES_NAMED_MAX: Final = 3
+BLOCKERS: Final[Mapping[str, str]] = {
+    BlockerKind.NO_METADATA_VERSION: "No metadata.version is finalized",
+    BlockerKind.TARGET_ABOVE: "The target is above the cluster's level",
+    BlockerKind.VOTER_WITHOUT_ADDRESS: "A voter has no address in the log",
+    BlockerKind.VOTER_DIRECTORY_DIFFERS: "A node votes with another log directory",
+    BlockerKind.NO_MAJORITY: "Files of too few voters",
+    BlockerKind.INCOMPLETE_METADATA: "Metadata not read to its end",
+    BlockerKind.UNREADABLE_METADATA: "Metadata unreadable",
+    BlockerKind.UNSUPPORTING_NODE: "Nodes whose release does not run the target",
+    BlockerKind.UNSUPPORTED_CLIENT: "Clients that stop working",
+}
+"""By kind of blocker, those of a fleet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +86,6 @@ _CHANGES: Final[Mapping[str, Words]] = {
     "elr_to_isr": Words(_LOSSES["elr_to_isr"].title, "Their brokers stopped cleanly: no committed message is lost."),
 }
 """By kind, where it costs nothing."""
-BLOCKERS: Final[Mapping[str, str]] = {
-    BlockerKind.NO_METADATA_VERSION: "No metadata.version is finalized",
-    BlockerKind.TARGET_ABOVE: "The target is above the cluster's level",
-    BlockerKind.VOTER_WITHOUT_ADDRESS: "A voter has no address in the log",
-    BlockerKind.VOTER_DIRECTORY_DIFFERS: "A node votes with another log directory",
-    BlockerKind.NO_MAJORITY: "Files of too few voters",
-    BlockerKind.INCOMPLETE_METADATA: "Metadata not read to its end",
-    BlockerKind.UNREADABLE_METADATA: "Metadata unreadable",
-    BlockerKind.UNSUPPORTING_NODE: "Nodes whose release does not run the target",
-    BlockerKind.UNSUPPORTED_CLIENT: "Clients that stop working",
-}
-"""By kind of blocker, those of a fleet."""
 
 
 def loss_words(kind: str) -> Words:
