@@ -4,13 +4,26 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 import pytest
-from lift_fakes import HIGH, LOW, VOTERS, FakeBrokers, FakeLift, FakeQuorum, KilledError, lifted_cluster
+from lift_fakes import (
+    HIGH,
+    LOW,
+    VOTERS,
+    FakeBrokers,
+    FakeLift,
+    FakeQuorum,
+    KilledError,
+    lifted_cluster,
+    progress_to,
+    versions_at,
+)
 
+from falkirk.client.node_versions import NodeVersions
 from falkirk.client.quorum_description import QuorumDescription, ReplicaState
 from falkirk.lift.errors import LiftError
 from falkirk.lift.extra_voter import ExtraVoter
 from falkirk.lift.journal import OriginalVoter
 from falkirk.lift.step import Step
+from falkirk.protocol.endpoint import Endpoint
 
 EXTRA = OriginalVoter(node_id=9, directory_id=f"{9:032x}", listeners=VOTERS[0].listeners)
 STATIC = tuple(
@@ -30,6 +43,13 @@ class VotersQuorum(FakeQuorum):
     changes: list[tuple[str, int]] = field(default_factory=list)
     fails_at: int | None = None
     is_effective: bool = True
+    # The image of falkirk's controller ends there; what it has of the log is applied bit by bit.
+    applied_offset: int = -150
+
+    async def versions_at(self, endpoint: Endpoint) -> NodeVersions:
+        assert endpoint == EXTRA.endpoint
+        self.applied_offset = min(self.applied_offset + 50, 100)
+        return versions_at(self.level, progress_to(self.applied_offset))
 
     async def describe(self) -> QuorumDescription:
         self.leader_id = self._leader()
@@ -54,6 +74,7 @@ class VotersQuorum(FakeQuorum):
     def _change(self, what: str, node_id: int, voters: set[int]) -> None:
         fails = len(self.changes) == self.fails_at
         self.changes.append((what, node_id))
+        assert self.applied_offset >= 0, "it could not decide"
         if not fails or self.is_effective:
             assert voters
             self.voters = voters
@@ -171,6 +192,14 @@ def test_it_is_the_only_voter_when_the_level_falls_and_leaves():
     assert len(lifted.quorum.changes) == CHANGES
     # The leader is removed last: it resigns then.
     assert lifted.quorum.changes[1:4] == [("remove", 2), ("remove", 3), ("remove", 1)]
+
+
+def test_it_joins_when_its_image_has_the_log():
+    """Else nobody could write metadata once it leads, as long as it takes to load what it has."""
+    lifted = Lifted()
+    lifted.quorum.applied_offset = -500
+    lifted.go()
+    lifted.check(LOW)
 
 
 def test_static_voters_get_directory_ids_first_by_which_they_return():

@@ -25,6 +25,8 @@ FILE = LiftFile(
     place=Place(node_id=9001, listener="lift:9093", directory="/lift"),
 )
 CONTROLLERS = 2
+# How often the leader does not know its level yet.
+UNKNOWN = 3
 
 
 OPEN = "Open transactions have not ended in time: transactional id t has an open transaction"
@@ -68,7 +70,7 @@ def lower(answers, accepted=(), cluster=None):
 
 
 def refused(error_code, message, *kinds):
-    losses = FeatureUpdateDetails(losses=[{"kind": kind} for kind in kinds])
+    losses = FeatureUpdateDetails(losses=[{"kind": kind, "detail": f"{kind} of t"} for kind in kinds])
     details = encode_details(losses) if kinds else ()
     return UpdateFeaturesResponse(error_code=error_code, error_message=message, unknown_tagged_fields=details)
 
@@ -101,6 +103,15 @@ def test_open_transactions_that_do_not_end_are_named_with_what_to_do_and_never_a
     )
 
 
+def test_losses_that_were_not_there_at_the_check_are_named():
+    lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would lose", "consumer_group", "not_read")
+    _, error = lower([lossy], accepted=["consumer_group"])
+    assert error == (
+        "the level was not lowered: it would lose not_read, which accept_losses does not name, such as not_read of t "
+        "(2 losses in all; `falkirk lift check` lists them)"
+    )
+
+
 def test_a_controller_that_ends_with_its_answer_is_started_again_before_anybody_waits_for_its_level():
     quorum = FakeQuorum(level=LOW, leader_id=None)
     # Brokers that lost their controller report what was before.
@@ -114,3 +125,22 @@ def test_a_controller_that_ends_with_its_answer_is_started_again_before_anybody_
     cluster.revive = revive
     _, error = lower([UpdateFeaturesResponse(), UpdateFeaturesResponse()], cluster=cluster)
     assert (error, revived) == (None, [9])
+
+
+def test_a_leader_that_has_not_loaded_its_image_is_waited_for():
+    quorum = FakeQuorum()
+    asked, asked_before = [], []
+
+    async def finalized_level():
+        asked.append(len(asked))
+        return HIGH if len(asked) > UNKNOWN else None
+
+    def answers():
+        for _ in range(2):
+            asked_before.append(len(asked))
+            yield UpdateFeaturesResponse()
+
+    quorum.finalized_level = finalized_level
+    _, error = lower(answers(), cluster=lifted_cluster(quorum, FakeBrokers(level=None)))
+    assert error is None
+    assert asked_before[0] > UNKNOWN

@@ -120,21 +120,30 @@ class FakeControllers(FakeQuorum):
 
     async def versions_at(self, endpoint: Endpoint) -> NodeVersions | None:
         [kind] = [self.running[voter.node_id] for voter in VOTERS if voter.endpoint == endpoint]
-        progress = MetadataProgress(
-            snapshot_end_offset=None,
-            snapshot_metadata_version=None,
-            log_start_offset=0,
-            applied_offset=100,
-            holds_lowering=self.holds_lowering,
-        )
-        versions = NodeVersions(
-            api_ranges={},
-            supported_features={},
-            finalized_features={METADATA_VERSION: FinalizedVersionRange(self.level, self.level)},
-            finalized_features_epoch=1,
-            metadata_progress=progress if kind == "falkirk" else None,
-        )
-        return None if kind is None else versions
+        progress = progress_to(100, holds_lowering=self.holds_lowering)
+        return None if kind is None else versions_at(self.level, progress if kind == "falkirk" else None)
+
+
+def progress_to(applied_offset: int, *, holds_lowering: bool = False) -> MetadataProgress:
+    """What a falkirk controller says of itself whose image ends there."""
+    return MetadataProgress(
+        snapshot_end_offset=None,
+        snapshot_metadata_version=None,
+        log_start_offset=0,
+        applied_offset=applied_offset,
+        holds_lowering=holds_lowering,
+    )
+
+
+def versions_at(level: int, progress: MetadataProgress | None) -> NodeVersions:
+    """What a controller at a level says of itself."""
+    return NodeVersions(
+        api_ranges={},
+        supported_features={},
+        finalized_features={METADATA_VERSION: FinalizedVersionRange(level, level)},
+        finalized_features_epoch=1,
+        metadata_progress=progress,
+    )
 
 
 @dataclass

@@ -86,7 +86,9 @@ class ExtraVoter:
 
     async def _observes(self) -> bool:
         view = await self._cluster.view()
-        return view is not None and follows(view, self._node_id)
+        if view is None or not follows(view, self._node_id):
+            return False
+        return await self._cluster.has_applied(view, self._controller.as_voter.endpoint)
 
     async def _observe(self) -> None:
         await self._controller.ensure_running()

@@ -192,9 +192,13 @@ class InPlace:
         """Return whether a voter runs as falkirk or as Kafka, and has the log."""
         view = await self._cluster.view()
         has_log = view is not None and voter.node_id in view.voters and follows(view, voter.node_id)
-        if not has_log or not await self._answers_as(voter, is_falkirk=is_falkirk):
+        if view is None or not has_log:
             return False
-        return is_falkirk or not self._is_replaced_broker(voter) or await self._is_whole()
+        if is_falkirk:
+            return await self._cluster.has_applied(view, voter.endpoint)
+        if not await self._answers_as(voter, is_falkirk=False):
+            return False
+        return not self._is_replaced_broker(voter) or await self._is_whole()
 
     def _is_replaced_broker(self, voter: OriginalVoter) -> bool:
         """Return whether a broker is missing while the voter is replaced."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from falkirk.lift.journal import Originals, OriginalVoter
     from falkirk.lift.quorum_access import QuorumAccess
     from falkirk.operations.ghosts import Ghost
+    from falkirk.protocol.endpoint import Endpoint
 
 POLL_S: Final = 0.2
 # A replica this close to the high watermark follows: the log of a live cluster is never still.
@@ -113,6 +114,12 @@ class LiftedCluster:
         nodes = (await self.brokers.describe_cluster()).nodes
         answers = (await self.brokers.api_versions(nodes)).values()
         return all(not isinstance(answer, ClientError) and self.has_low_level(answer) for answer in answers)
+
+    async def has_applied(self, view: QuorumDescription, endpoint: Endpoint) -> bool:
+        """Return whether falkirk's controller there has the log in its image: then it decides once it leads."""
+        answer = await self.quorum.versions_at(endpoint)
+        progress = None if answer is None else answer.metadata_progress
+        return progress is not None and progress.applied_offset >= view.high_watermark - _FOLLOWS_WITHIN
 
     def has_low_level(self, versions: NodeVersions) -> bool:
         """Return whether a node reports the target's level, or a lower one."""

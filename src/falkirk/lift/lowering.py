@@ -62,8 +62,10 @@ class Lowering:
         )
 
     async def _lower(self) -> None:
-        # A leader of a large cluster does not decide for a moment: the client sends the update again.
+        # A leader of a large cluster does not know the level for a moment, and then does not decide for another: the
+        # client sends the update again.
         endpoints = [await self._leader()]
+        await self._cluster.level_within()
         async with AsyncAdmin(endpoints, self._config, endpoint_type=EndpointType.CONTROLLER) as admin:
             features = await admin.describe_features()
             release, version = self._target.release, self._target.metadata_version
@@ -142,9 +144,11 @@ class Lowering:
             raise LiftError(f"the level cannot be lowered: {refused}")
         kinds = self._file.not_accepted(str(loss.get("kind")) for loss in details.losses)
         if kinds:
+            first = next(loss for loss in details.losses if loss.get("kind") in kinds)
             raise LossesNotAcceptedError(
                 f"the level was not lowered: it would lose {', '.join(kinds)}, which accept_losses does "
-                f"not name ({len(details.losses)} losses in all; `falkirk lift check` lists them)"
+                f"not name, such as {first.get('detail')} ({len(details.losses)} losses in all; `falkirk lift check` "
+                "lists them)"
             )
 
 

@@ -55,9 +55,9 @@ class Player:
             random=Random(1),
         )
 
-    def send(self, message=None, timeout_ms: int = 10_000) -> None:
-        request = message or FetchRequest()
-        self.peers.send("raft", PEER, request, timeout_ms=timeout_ms, now_ms=self.now_ms, done=self.answers.append)
+    def send(self, message=None, timeout_ms: int = 10_000, **fields) -> None:
+        times = {"timeout_ms": timeout_ms, "now_ms": self.now_ms, **fields}
+        self.peers.send("raft", PEER, message or FetchRequest(), done=self.answers.append, **times)
 
     def pass_time(self, milliseconds: int) -> None:
         self.now_ms += milliseconds
@@ -241,6 +241,34 @@ def test_what_waits_is_sent_once_the_backoff_is_over():
 
     player.negotiate()
     assert [request.api_key for request in player.asked] == [1]
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_request_that_is_put_off_is_sent_when_its_time_has_come(is_connected):
+    player = Player()
+    if is_connected:
+        player.send()
+        player.negotiate()
+        player.answer(FetchResponse())
+    player.send(delay_ms=300)
+    assert (player.take(Connect), player.take(Send)) == ([], [])
+
+    assert player.peers.next_wakeup_ms == player.now_ms + 300
+    player.pass_time(299)
+    assert (player.take(Connect), player.take(Send)) == ([], [])
+    player.pass_time(1)
+
+    if not is_connected:
+        player.negotiate()
+    player.read()
+    assert [request.api_key for request in player.asked] == [1]
+
+
+def test_a_request_that_is_put_off_beyond_its_time_fails():
+    player = Player()
+    player.send(timeout_ms=200, delay_ms=300)
+    player.pass_time(200)
+    assert player.answers == [RequestFailure(f"no connection to {PEER} in time")]
 
 
 def test_a_request_that_is_not_answered_in_time_costs_the_connection_and_those_behind_it_go_on_another():

@@ -32,6 +32,8 @@ from falkirk.protocol.record import Record
 
 GROUPS, TRANSACTIONS, STATES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 DEADLINE_MS = 60_000
+# broker.session.timeout.ms
+SESSION_MS = 9000
 
 
 def batch(offset, *pairs, producer_id=-1, is_transactional=False, is_control=False):
@@ -56,19 +58,24 @@ class Leaders:
     asked: list = field(default_factory=list)
     # What is written, by partition, while a fetch waits; time passes if there is nothing more.
     later: list = field(default_factory=list)
+    # Until then no leader knows that it is one.
+    unaware_until_ms: int = 0
     # Errors of InitProducerId, and the ids that were asked for.
     init_errors: list = field(default_factory=list)
     aborted: list = field(default_factory=list)
     step: SimpleNamespace = None
 
-    def send(self, _purpose, endpoint, message, *, done, listener, **_times):
+    def send(self, _purpose, endpoint, message, *, done, listener, delay_ms, **_times):
+        self.step.now_ms += delay_ms
         self.asked.append((type(message).__name__, endpoint, listener))
         if isinstance(message, InitProducerIdRequest):
             self.aborted.append((message.transactional_id, message.transaction_timeout_ms))
             error = self.init_errors.pop(0) if self.init_errors else ErrorCode.CONCURRENT_TRANSACTIONS
             done(InitProducerIdResponse(error_code=error))
             return
-        if self.errors:
+        if self.step.now_ms < self.unaware_until_ms:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif self.errors:
             error = self.errors.pop(0)
             if isinstance(error, RequestFailure):
                 done(error)
@@ -302,11 +309,27 @@ def test_what_stays_unreadable_is_named_with_why_and_the_rest_is_read():
             (TRANSACTIONS, 0): {0: batch(0, transaction("t", TransactionState.ONGOING))},
             (TRANSACTIONS, 1): {0: batch(0, transaction("u", TransactionState.ONGOING))},
         },
-        errors=[ErrorCode.TOPIC_AUTHORIZATION_FAILED] * ATTEMPTS_MAX,
+        errors=[ErrorCode.KAFKA_STORAGE_ERROR] * ATTEMPTS_MAX,
     )
     use = survey(leaders)
-    assert [str(each) for each in use.unread] == ["__transaction_state-0: TOPIC_AUTHORIZATION_FAILED"]
+    assert [str(each) for each in use.unread] == ["__transaction_state-0: KAFKA_STORAGE_ERROR"]
     assert [each.transactional_id for each in use.transactions] == ["u"]
+
+
+def test_a_right_that_is_missing_is_named_at_once():
+    leaders = open_in(0)
+    leaders.errors = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+    use = survey(leaders)
+    assert [str(each) for each in use.unread] == ["__transaction_state-0: TOPIC_AUTHORIZATION_FAILED"]
+    assert leaders.step.now_ms == 0
+
+
+def test_a_leader_that_does_not_know_yet_that_it_is_one_is_asked_again_after_a_while():
+    leaders = open_in(0)
+    leaders.unaware_until_ms = SESSION_MS
+    use = survey(leaders)
+    assert [each.transactional_id for each in use.transactions] == ["t0"]
+    assert use.unread == ()
 
 
 def test_bytes_that_are_no_batches_are_named():

@@ -55,6 +55,8 @@ class _Request:
     done: "Callable[[WireMessage | RequestFailure], None]"
     fit: "Callable[[WireMessage, int], object] | None"
     version_max: int | None
+    # It is put off until then; None once that has come.
+    put_off_until_ms: int | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -133,17 +135,20 @@ class OutboundConnections:
         listener: str | None = None,
         fit: Callable[[WireMessage, int], object] | None = None,
         version_max: int | None = None,
+        delay_ms: int = 0,
     ) -> None:
         """Send a request in the highest version that both sides know; `done` is called once, now or later.
 
         `listener`: whose security settings the other side has; by default that of the controllers. `fit` is called with
-        the message and its version before it is encoded, to adapt it; `version_max`: no version above it.
+        the message and its version before it is encoded, to adapt it; `version_max`: no version above it. `delay_ms`:
+        how long it is put off, and what queues behind it with it.
         """
         remote = self._remote(purpose, endpoint, listener)
         if len(remote.queue) >= QUEUED_REQUESTS_MAX:
             done(RequestFailure(f"{QUEUED_REQUESTS_MAX} requests to {endpoint} are waiting already"))
             return
-        remote.queue.append(_Request(message, now_ms + timeout_ms, done, fit, version_max))
+        put_off_until_ms = now_ms + delay_ms if delay_ms else None
+        remote.queue.append(_Request(message, now_ms + timeout_ms, done, fit, version_max, put_off_until_ms))
         self._advance(remote, now_ms)
 
     def connect(self, purpose: str, endpoint: Endpoint, now_ms: int) -> None:
@@ -230,12 +235,15 @@ class OutboundConnections:
         return remote
 
     def _times(self, remote: _Remote) -> Iterator[int]:
+        put_off_until_ms = remote.queue[0].put_off_until_ms if remote.queue else None
+        if put_off_until_ms is not None:
+            yield put_off_until_ms
         if remote.connection_id is not None:
             if not remote.is_ready:
                 yield remote.setup_deadline_ms
-            elif remote.in_flight is None:
+            elif remote.in_flight is None and not remote.queue:
                 yield remote.last_used_ms + self._idle_ms_max
-        elif remote.queue:
+        elif remote.queue and put_off_until_ms is None:
             yield remote.retry_at_ms
         if remote.in_flight is not None:
             yield remote.in_flight.deadline_ms
@@ -267,6 +275,10 @@ class OutboundConnections:
     def _advance(self, remote: _Remote, now_ms: int) -> None:
         """Send the next request, or connect, or re-authenticate, which it needs first."""
         while remote.queue and remote.in_flight is None:
+            put_off_until_ms = remote.queue[0].put_off_until_ms
+            if put_off_until_ms is not None and now_ms < put_off_until_ms:
+                return
+            remote.queue[0].put_off_until_ms = None
             if remote.connection_id is None:
                 if now_ms >= remote.retry_at_ms:
                     self._connect(remote, now_ms)

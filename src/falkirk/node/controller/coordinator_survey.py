@@ -25,7 +25,11 @@ from falkirk.metadata.controller.features.coordinator_use import (
     transaction_detail,
 )
 from falkirk.node.config.security_settings import SECURITY_PROTOCOL_IDS
-from falkirk.node.connections.outbound_connections import RequestFailure
+from falkirk.node.connections.outbound_connections import (
+    RECONNECT_BACKOFF_MAX_MS,
+    RECONNECT_BACKOFF_MS,
+    RequestFailure,
+)
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode, error_name
 from falkirk.protocol.errors import RemoteProtocolError
@@ -53,8 +57,11 @@ if TYPE_CHECKING:
 
 # How much is fetched, and processed in one step.
 PIECE_BYTES: Final = 1024 * 1024
-# A lost leader is replaced within a session (9 s); connections are retried up to twice a second.
-ATTEMPTS_MAX: Final = 20
+# A lost leader is replaced within a session (9 s) after this controller has become the active one, and its successor
+# hears of it a moment later. The waits between attempts double up to half a second, as those between connections do.
+ATTEMPTS_MAX: Final = 30
+# Of a leader that will not answer otherwise.
+_FINAL_ERRORS: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _Survey = TransactionSurvey | GroupSurvey | ShareStateSurvey
 # Other topics than __consumer_offsets.
 _SURVEYS: Final[Mapping[str, type[_Survey]]] = {
@@ -148,8 +155,8 @@ class CoordinatorSurvey:
                 )
             )
 
-    def _find_start(self, reading: _Reading) -> None:
-        """Request the log start offset from the leader."""
+    def _find_start(self, reading: _Reading, delay_ms: int = 0) -> None:
+        """Request the log start offset from the leader, after a while."""
         request = ListOffsetsRequest(
             replica_id=_CONSUMER,
             topics=[ListOffsetsTopic(reading.topic, [ListOffsetsPartition(reading.partition_id, timestamp=_EARLIEST)])],
@@ -162,12 +169,12 @@ class CoordinatorSurvey:
             assert isinstance(answer, ListOffsetsResponse), "a response to this request"
             found = [each for topic in answer.topics for each in topic.partitions]
             if len(found) != 1 or found[0].error_code:
-                self._retry(reading, error_name(found[0].error_code) if found else "an empty answer")
+                self._refused(reading, found[0].error_code if found else 0)
                 return
             reading.offset = max(found[0].offset, *found[0].old_style_offsets, 0)
             self._fetch(reading)
 
-        self._send(reading, request, answered)
+        self._send(reading, request, answered, delay_ms=delay_ms)
 
     def _fetch(self, reading: _Reading, max_wait_ms: int = 0) -> None:
         """Request the next piece from the leader, which may wait for it."""
@@ -195,7 +202,7 @@ class CoordinatorSurvey:
         found = [each for topic in answer.responses for each in topic.partitions]
         code = answer.error_code or (found[0].error_code if found else 0)
         if len(found) != 1 or code:
-            self._retry(reading, error_name(code) if code else "an empty answer")
+            self._refused(reading, code)
             return
         before = reading.offset
         try:
@@ -209,7 +216,7 @@ class CoordinatorSurvey:
             else:
                 self._finish(reading)
         elif reading.offset == before:
-            self._retry(reading, f"nothing at offset {before} of {found[0].high_watermark}")
+            self._retry(reading, f"nothing at offset {before} of {found[0].high_watermark}", waits=True)
         else:
             self._fetch(reading)
 
@@ -275,8 +282,20 @@ class CoordinatorSurvey:
 
         self._send(reading, request, answered, purpose=_ABORT_PURPOSE)
 
-    def _retry(self, reading: _Reading, reason: str) -> None:
-        """Read the partition again from its start: it may have another leader now."""
+    def _refused(self, reading: _Reading, error_code: int) -> None:
+        """Read the partition again after a while: a new leader may not know yet that it is one."""
+        reason = error_name(error_code) if error_code else "an empty answer"
+        if error_code in _FINAL_ERRORS:
+            self._give_up(reading, reason)
+        else:
+            self._retry(reading, reason, waits=True)
+
+    def _retry(self, reading: _Reading, reason: str, *, waits: bool = False) -> None:
+        """Read the partition again from its start: it may have another leader now.
+
+        `waits`: after a while; an attempt that fails to connect has waited by itself.
+        """
+        delay_ms = min(RECONNECT_BACKOFF_MS << reading.attempts, RECONNECT_BACKOFF_MAX_MS) if waits else 0
         reading.attempts += 1
         if reading.attempts == ATTEMPTS_MAX or self._step.now_ms >= self._deadline_ms:
             self._give_up(reading, reason)
@@ -291,7 +310,8 @@ class CoordinatorSurvey:
                 attempts=reading.attempts,
                 awaited=reading.awaited,
                 aborts=reading.aborts,
-            )
+            ),
+            delay_ms,
         )
 
     def _give_up(self, reading: _Reading, reason: str) -> None:
@@ -314,6 +334,7 @@ class CoordinatorSurvey:
         answered: Callable[[WireMessage | RequestFailure], None],
         *,
         purpose: str = _PURPOSE,
+        delay_ms: int = 0,
     ) -> None:
         image, now_ms = self._metadata.image, self._step.now_ms
         if now_ms >= self._deadline_ms:
@@ -337,6 +358,7 @@ class CoordinatorSurvey:
             now_ms=now_ms,
             done=answered,
             listener=listener,
+            delay_ms=delay_ms,
         )
 
     def _endpoint_of(self, broker: BrokerRegistration) -> tuple[Endpoint, str] | None:
