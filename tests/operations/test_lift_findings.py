@@ -140,6 +140,35 @@ def test_members_whose_protocol_goes_are_named_before(change, is_named):
     assert [each.fields["members"] for each in found] == ([3] if is_named else [])
 
 
+OF_FALKIRK = replace(ANSWER, supported_features={"falkirk.downgrade": SupportedRange(0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("ids", "after", "answer", "is_named"),
+    [
+        (("payer",), {}, ANSWER, True),
+        ((), {}, ANSWER, False),
+        (("payer",), {"transaction.version": 1}, ANSWER, False),
+        (("payer",), {}, OF_FALKIRK, False),
+        (("payer",), {}, GONE, False),
+    ],
+    ids=["used", "unused", "kept", "falkirk", "silent"],
+)
+def test_ids_whose_state_kafkas_brokers_cannot_write_at_the_lower_level_are_named(ids, after, answer, is_named):
+    seen = replace(SEEN, answers={1: ANSWER, 2: answer})
+    found = list(findings.stuck_producers(seen, ids, after, TARGET.release))
+    assert [each.fields for each in found] == ([{"transactional_ids": ["payer"], "count": 1}] if is_named else [])
+    wait = "CONCURRENT_TRANSACTIONS until the broker that coordinates it runs Kafka 3.9"
+    assert all(wait in each.text for each in found)
+
+
+def test_of_many_ids_the_first_are_named():
+    ids = tuple(f"id-{number:02}" for number in range(findings.SHOWN_IDS + 5))
+    [warning] = findings.stuck_producers(SEEN, ids, {}, TARGET.release)
+    assert (len(warning.fields["transactional_ids"]), warning.fields["count"]) == (findings.SHOWN_IDS, len(ids))
+    assert "id-19 and 5 more: after" in warning.text
+
+
 def test_a_voter_at_no_bootstrap_server_of_a_node_is_named():
     def seen(servers):
         return replace(SEEN, configs={2: {"controller.quorum.bootstrap.servers": servers}})

@@ -67,3 +67,11 @@ def test_a_majority_is_taken_in_place_one_by_one_and_given_back():
         "stop falkirk on controller 2",
     ]
     assert "roll the nodes to Kafka 3.9" in actions[5]
+
+
+@pytest.mark.parametrize("layout", [SEPARATE, STATIC])
+def test_producers_that_wait_for_the_roll_are_an_interruption_of_the_lowering_alone(layout):
+    found = choose_way(layout, level="3.9-IV0", release="3.9", producers_wait=True)
+    [step] = [step for step in found.steps if "producers that restart" in step.interruption]
+    assert step.action.startswith("lower the levels")
+    assert not [step for step in way(layout).steps if "producers" in step.interruption]

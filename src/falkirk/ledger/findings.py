@@ -61,6 +61,7 @@ class WarningKind(enum.StrEnum):
     GHOST_BROKER = "ghost_broker"
     GHOST_CONTROLLER = "ghost_controller"
     MEMBERS_REFUSED = "members_refused"
+    PRODUCERS_WAIT = "producers_wait"
     VOTER_NOT_AT_BOOTSTRAP = "voter_not_at_bootstrap"
     IGNORED_BY_TARGET = "ignored_by_target"
 

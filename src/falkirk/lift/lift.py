@@ -193,6 +193,8 @@ class Lift:
             if not voter.listeners:
                 raise LiftError(f"where voter {voter.node_id} listens is not reported, which Kafka does since 3.9")
         self._record("originals", fields=msgspec.to_builtins(originals))
+        for warning in checked.warnings:
+            self._record("warning", fields=warning.as_json())
         return originals
 
     async def _check_unchanged(self, stack: AsyncExitStack, originals: Originals) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from falkirk.coordinator.prediction.group_losses import group_conversion, group_losses, reported_group
 from falkirk.coordinator.prediction.groups import readable_groups
-from falkirk.coordinator.prediction.transactions import unfinished_transactions
+from falkirk.coordinator.prediction.transactions import transaction_survey
 from falkirk.coordinator.records.loader_rules import configured_coordinator, default_coordinator, unknown_protocols
 from falkirk.coordinator.records.log_entry import log_entries
 from falkirk.coordinator.records.record_type import GroupType
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from falkirk.coordinator.prediction.groups import GroupReadability, GroupsReadability
-    from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
+    from falkirk.coordinator.prediction.transactions import TransactionSurvey
     from falkirk.coordinator.records.loader_rules import CoordinatorKind
     from falkirk.coordinator.records.log_entry import LogEntry
     from falkirk.ledger.findings import Conversion
@@ -164,15 +164,11 @@ def group_replicas(disk: Disk, cluster: Cluster) -> dict[int, list[Replica]]:
     return _by_partition(disk, cluster, GROUPS_TOPIC)
 
 
-def open_transactions(disk: Disk, cluster: Cluster) -> Iterator[tuple[Replica, UnfinishedTransaction]]:
-    """Yield the transactions that are neither committed nor aborted, and the replica that has each.
-
-    Raises CorruptFileError.
-    """
+def transaction_surveys(disk: Disk, cluster: Cluster) -> Iterator[tuple[Replica, TransactionSurvey]]:
+    """Yield what each partition of `__transaction_state` has, and its longest replica. Raises CorruptFileError."""
     for replicas in _by_partition(disk, cluster, TRANSACTIONS_TOPIC).values():
         longest = _longest(replicas)
-        for transaction in unfinished_transactions(longest):
-            yield longest, transaction
+        yield longest, transaction_survey(longest)
 
 
 def coordinator_of(release: Release, node: NodeDirs) -> CoordinatorKind | None:
@@ -242,7 +238,8 @@ def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Ite
     supported = release.supported_features().get(TRANSACTION_VERSION)
     if level == 0 or (supported is not None and level in supported):
         return
-    for replica, transaction in open_transactions(disk, cluster):
+    found = transaction_surveys(disk, cluster)
+    for replica, transaction in ((replica, each) for replica, survey in found for each in survey.unfinished()):
         state = transaction.state.name.lower().replace("_", " ")
         yield LedgerWarning(
             kind=WarningKind.OPEN_TRANSACTION,

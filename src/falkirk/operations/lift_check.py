@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from falkirk.client.node_versions import NodeVersions
-from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning
+from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, WarningKind
 from falkirk.logdir.cluster import read_cluster
-from falkirk.logdir.group_records import open_transactions, read_groups
+from falkirk.logdir.group_records import read_groups, transaction_surveys
 from falkirk.logdir.kraft_conversion import reason_not_kept
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.plan import make_plan
@@ -25,6 +25,7 @@ from falkirk.operations.lift_findings import (
     quorum_layout,
     refused_members,
     silent_nodes,
+    stuck_producers,
     unregistered_voters,
     unsupporting_nodes,
     voters_at_bootstrap,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
+    from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
     from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.target import Target
@@ -68,10 +70,14 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLogs:
-    """What the mirrored logs hold: the plan of the downgrade, and the open transactions."""
+    """What the mirrored logs hold: the plan of the downgrade, and the open transactions.
+
+    `with_client_version`: transactional ids with a transaction.version of their client.
+    """
 
     plan: Plan
     transactions: tuple[OpenTransaction, ...]
+    with_client_version: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,21 +145,28 @@ def read_logs(directory: Path, target: Target) -> ReadLogs:
     """Read the mirrored logs as `logdir plan` reads a stopped cluster's. Raises as `read_cluster` and `make_plan`."""
     disk = PosixDisk()
     cluster = read_cluster(disk, find_nodes([directory]))
+    transactions: list[OpenTransaction] = []
+    with_client_version: list[str] = []
+    for replica, survey in transaction_surveys(disk, cluster):
+        transactions += (_open_transaction(each, replica.name) for each in survey.unfinished())
+        with_client_version += survey.with_client_version()
     return ReadLogs(
         plan=make_plan(cluster, target, read_groups(disk, cluster, target.release)),
-        transactions=tuple(
-            OpenTransaction(
-                transactional_id=transaction.transactional_id,
-                state=transaction.state.name.lower().replace("_", " "),
-                partition=replica.name,
-                offset=transaction.offset,
-                producer_id=transaction.producer_id,
-                producer_epoch=transaction.producer_epoch,
-                partitions=tuple(map(str, transaction.partitions)),
-                start_timestamp_ms=transaction.start_timestamp_ms,
-            )
-            for replica, transaction in open_transactions(disk, cluster)
-        ),
+        transactions=tuple(transactions),
+        with_client_version=tuple(sorted(with_client_version)),
+    )
+
+
+def _open_transaction(transaction: UnfinishedTransaction, partition: str) -> OpenTransaction:
+    return OpenTransaction(
+        transactional_id=transaction.transactional_id,
+        state=transaction.state.name.lower().replace("_", " "),
+        partition=partition,
+        offset=transaction.offset,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        partitions=tuple(map(str, transaction.partitions)),
+        start_timestamp_ms=transaction.start_timestamp_ms,
     )
 
 
@@ -188,7 +201,14 @@ def check_lift(
     kraft_version = _kraft_version(observation, logs)
     layout = quorum_layout(observation, kraft_version=kraft_version, keeps_dynamic=reason_not_kept(1, target) is None)
     way = (
-        None if layout is None else choose_way(layout, level=str(target.metadata_version), release=target.release.word)
+        None
+        if layout is None
+        else choose_way(
+            layout,
+            level=str(target.metadata_version),
+            release=target.release.word,
+            producers_wait=any(each.kind is WarningKind.PRODUCERS_WAIT for each in findings),
+        )
     )
     blockers = [each for each in findings if isinstance(each, Blocker)]
     if kraft_version and (reason := reason_not_kept(kraft_version, target)) is not None:
@@ -282,6 +302,7 @@ def _findings(observation: Observation, logs: ReadLogs | None, target: Target) -
     yield from plan.warnings
     yield from ghost_controllers(image, observation.quorum)
     yield from refused_members(plan.groups.reported())
+    yield from stuck_producers(observation, logs.with_client_version, plan.features_after, target.release)
 
 
 def _kraft_version(observation: Observation, logs: ReadLogs | None) -> int:

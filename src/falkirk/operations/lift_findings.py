@@ -15,7 +15,7 @@ from falkirk.operations.lift_way import QuorumLayout
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.errors import VersionsError
-from falkirk.versions.features import FALKIRK_DOWNGRADE, KRAFT_VERSION
+from falkirk.versions.features import FALKIRK_DOWNGRADE, KRAFT_VERSION, TRANSACTION_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from falkirk.metadata.image.broker_registration import SupportedFeature
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.operations.lift_observation import Observation
+    from falkirk.versions.release import Release
 
 SHOWN_PARTITIONS: Final = 20
+SHOWN_IDS: Final = 20
 _CLASSIC_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.SIMPLE})
 _CLASSIC_BEFORE: Final = "restart them with group.protocol=classic before"
 _BEFORE: Final[Mapping[str, str]] = {
@@ -161,6 +163,30 @@ def refused_members(groups: Iterable[ReportedGroup]) -> Iterator[LedgerWarning]:
                 "when the level is lowered, and its partitions are not read until their session ends (45 s by "
                 f"default); {_BEFORE[group.type]}",
             )
+
+
+def stuck_producers(
+    observation: Observation, transactional_ids: tuple[str, ...], after: Mapping[str, int], release: Release
+) -> Iterator[LedgerWarning]:
+    """Yield a warning for transactional ids whose state Kafka's brokers cannot write at transaction.version 0.
+
+    `transactional_ids`: those with a transaction.version of their client; `after`: levels of features.
+    """
+    answers = (observation.answers.get(node.node_id) for node in observation.brokers)
+    has_kafka = any(
+        isinstance(each, NodeVersions) and FALKIRK_DOWNGRADE not in each.supported_features for each in answers
+    )
+    if not transactional_ids or after.get(TRANSACTION_VERSION, 0) > 0 or not has_kafka:
+        return
+    shown = ", ".join(transactional_ids[:SHOWN_IDS])
+    more = f" and {len(transactional_ids) - SHOWN_IDS} more" if len(transactional_ids) > SHOWN_IDS else ""
+    yield LedgerWarning(
+        kind=WarningKind.PRODUCERS_WAIT,
+        fields={"transactional_ids": list(transactional_ids[:SHOWN_IDS]), "count": len(transactional_ids)},
+        text=f"transactional ids that have used transaction.version 2: {shown}{more}: after the lowering a producer "
+        "that is started again under one of them gets CONCURRENT_TRANSACTIONS until the broker that coordinates it "
+        f"runs Kafka {release.word}; let the roll follow at once",
+    )
 
 
 def voters_at_bootstrap(observation: Observation) -> Iterator[LedgerWarning]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _NONE: Final = "none"
 _ELECTION: Final = "metadata writes: an election, about 2 s; data: none"
 _HAND_OVER: Final = "metadata writes: 2 to 6 s; data: none"
+_PRODUCERS_WAIT: Final = (
+    "producers that restart under a transactional id used before: until the broker that coordinates it is rolled"
+)
 _ROLL: Final = "data: each partition for one leader change, below 5 s"
 _BY_SNAPSHOT_VOTERS_MAX: Final = 4
 
@@ -84,16 +87,18 @@ class WayChoice:
         return document
 
 
-def choose_way(layout: QuorumLayout, *, level: str, release: str) -> WayChoice:
+def choose_way(layout: QuorumLayout, *, level: str, release: str, producers_wait: bool = False) -> WayChoice:
     """Choose the first way that the layout allows.
 
     `level`, `release`: the metadata.version to go to, and the release that will run on it, for people.
+    `producers_wait`: whether producers that restart after the lowering wait for the roll.
     """
     reasons = {kind: _reason_against(kind, layout, level) for kind in WayKind}
     possible = [kind for kind, reason in reasons.items() if reason is None]
+    lowering = f"{_HAND_OVER}; {_PRODUCERS_WAIT}" if producers_wait else _HAND_OVER
     return WayChoice(
         kind=possible[0] if possible else None,
-        steps=tuple(_steps(possible[0], layout, level, release)) if possible else (),
+        steps=tuple(_steps(possible[0], layout, level, release, lowering)) if possible else (),
         others=tuple(possible[1:]),
         refused=tuple(RefusedWay(kind=kind, reason=reason) for kind, reason in reasons.items() if reason is not None),
     )
@@ -155,7 +160,7 @@ def _names(node_ids: Sequence[int]) -> str:
     return f"node{'s' if len(node_ids) > 1 else ''} {', '.join(map(str, node_ids))}"
 
 
-def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str) -> Iterator[Step]:
+def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str, lowering: str) -> Iterator[Step]:
     for voter in replaced:
         yield Step(
             action=f"stop controller {voter}, run `falkirk serve` on its own properties and directory, and wait until "
@@ -164,7 +169,7 @@ def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str) -
         )
     yield Step(
         action=f"lower the levels to {level}: falkirk leads; brokers and other controllers take the snapshot",
-        interruption=_HAND_OVER,
+        interruption=lowering,
     )
     for voter in replaced:
         yield Step(
@@ -174,7 +179,7 @@ def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str) -
         )
 
 
-def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Iterator[Step]:
+def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str, lowering: str) -> Iterator[Step]:
     voters = list(layout.voters)
     if kind is WayKind.FEATURE_UPDATE:
         yield Step(
@@ -183,7 +188,7 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Ite
         )
     elif kind in (WayKind.IN_PLACE_MAJORITY, WayKind.BY_SNAPSHOT):
         replaced = voters[: len(voters) // 2 + 1] if kind is WayKind.IN_PLACE_MAJORITY else voters[:1]
-        yield from _steps_in_place(replaced, layout, level)
+        yield from _steps_in_place(replaced, layout, level, lowering)
     else:
         if kind is WayKind.DYNAMIC_FIRST:
             yield Step(
@@ -198,7 +203,7 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str) -> Ite
             interruption=_HAND_OVER,
         )
         yield Step(
-            action=f"lower the levels to {level}; brokers and controllers take the snapshot", interruption=_HAND_OVER
+            action=f"lower the levels to {level}; brokers and controllers take the snapshot", interruption=lowering
         )
         yield Step(
             action=f"add {_voters(voters)} again by directory id, and wait until the log is there",

@@ -4,7 +4,7 @@ import struct
 
 from coordinator_logs import RELEASES, TRANSACTIONS_TOPIC, real_partitions
 
-from falkirk.coordinator.prediction.transactions import unfinished_transactions
+from falkirk.coordinator.prediction.transactions import transaction_survey
 from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.protocol import codec
@@ -37,7 +37,7 @@ def test_the_last_record_of_a_transaction_counts():
         record(6, "d", None),
         record(7, "e", TransactionState.EMPTY),
     ]
-    found = unfinished_transactions(entries)
+    found = transaction_survey(entries).unfinished()
     assert [(each.transactional_id, each.state, each.offset) for each in found] == [
         ("a", TransactionState.ONGOING, 1),
         ("b", TransactionState.PREPARE_COMMIT, 2),
@@ -50,10 +50,24 @@ def test_the_last_record_of_a_transaction_counts():
 def test_a_record_that_does_not_parse_tells_nothing():
     good = record(0, "a", TransactionState.ONGOING)
     broken = [LoggedRecord(1, good.key, b"\0"), LoggedRecord(2, None, None), LoggedRecord(3, b"\0\5", b"")]
-    assert len(unfinished_transactions([good, *broken])) == 1
+    assert len(transaction_survey([good, *broken]).unfinished()) == 1
+
+
+def test_clients_of_transaction_version_2_leave_it_with_their_ids():
+    """Kafka's Java client does since 4.0."""
+    by_release = {
+        release: {
+            each
+            for entries in real_partitions(release, TRANSACTIONS_TOPIC).values()
+            for each in transaction_survey(entries).with_client_version()
+        }
+        for release in RELEASES
+    }
+    ids = {"tx-0-1", "tx-1-1", "tx-2-1"}
+    assert by_release == {release: set() if release.startswith("3.") else ids for release in RELEASES}
 
 
 def test_the_real_clusters_had_finished_theirs():
     for release in RELEASES:
         for entries in real_partitions(release, TRANSACTIONS_TOPIC).values():
-            assert unfinished_transactions(entries) == ()
+            assert transaction_survey(entries).unfinished() == ()

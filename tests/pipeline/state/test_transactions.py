@@ -9,7 +9,7 @@ from fleet_clusters import CLUSTER_NAMES, fleet_cluster
 
 from falkirk.columnar.records import records
 from falkirk.columnar.report import ReadReport
-from falkirk.coordinator.prediction.transactions import unfinished_transactions
+from falkirk.coordinator.prediction.transactions import transaction_survey
 from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas
@@ -50,7 +50,7 @@ def wanted(entries):
             each.producer_id,
             each.producer_epoch,
         )
-        for each in unfinished_transactions(entries)
+        for each in transaction_survey(entries).unfinished()
     ]
 
 

@@ -75,13 +75,20 @@ class TransactionSurvey:
         """Return the unfinished transactions, by transactional id; takes no time for finished ones."""
         return tuple(self._unfinished[transactional_id] for transactional_id in sorted(self._unfinished))
 
+    def with_client_version(self) -> tuple[str, ...]:
+        """Return the transactional ids whose last value has a transaction.version of the client, sorted.
 
-def unfinished_transactions(entries: Iterable[LogEntry]) -> tuple[UnfinishedTransaction, ...]:
-    """Return the unfinished transactions in one partition's entries, by transactional id."""
+        A coordinator keeps it with the id, and version 0 of the value cannot express it.
+        """
+        return tuple(sorted(each for each, (_, value) in self._last.items() if value.get("client_transaction_version")))
+
+
+def transaction_survey(entries: Iterable[LogEntry]) -> TransactionSurvey:
+    """Return the survey of one partition's entries."""
     survey = TransactionSurvey()
     for entry in entries:
         survey.add(entry)
-    return survey.unfinished()
+    return survey
 
 
 def _transaction(transactional_id: str, offset: int, value: Fields) -> UnfinishedTransaction:
