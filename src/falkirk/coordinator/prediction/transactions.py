@@ -50,12 +50,14 @@ class UnfinishedTransaction:
 class TransactionSurvey:
     """Reads the entries of a partition in log order, then returns its unfinished transactions.
 
-    Records that no release can read are ignored.
+    Records that no release can read are ignored. `keeps_client_versions`: for `with_client_version`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_client_versions: bool = False) -> None:
         self._reader = RecordReader(latest_release(), latest_release().kraft.transaction_records)
         self._unfinished: dict[str, UnfinishedTransaction] = {}
+        self._keeps_client_versions = keeps_client_versions
+        self._with_client_version: set[str] = set()
 
     def add(self, entry: LogEntry) -> None:
         """Add an entry, in log order."""
@@ -70,6 +72,12 @@ class TransactionSurvey:
             self._unfinished.pop(transactional_id, None)
         else:
             self._unfinished[transactional_id] = _transaction(transactional_id, entry.offset, record.value)
+        if not self._keeps_client_versions:
+            return
+        if record.value is not None and record.value.get("client_transaction_version"):
+            self._with_client_version.add(transactional_id)
+        else:
+            self._with_client_version.discard(transactional_id)
 
     def unfinished(self) -> tuple[UnfinishedTransaction, ...]:
         """Return the unfinished transactions, by transactional id; takes no time for finished ones."""
@@ -80,12 +88,12 @@ class TransactionSurvey:
 
         A coordinator keeps it with the id, and version 0 of the value cannot express it.
         """
-        return tuple(sorted(each for each, (_, value) in self._last.items() if value.get("client_transaction_version")))
+        return tuple(sorted(self._with_client_version))
 
 
 def transaction_survey(entries: Iterable[LogEntry]) -> TransactionSurvey:
     """Return the survey of one partition's entries."""
-    survey = TransactionSurvey()
+    survey = TransactionSurvey(keeps_client_versions=True)
     for entry in entries:
         survey.add(entry)
     return survey
