@@ -21,7 +21,7 @@ COMPILED_STAMP := $(COMPILED)/.built
 WITH_COMPILED := PYTHONPATH=$(CURDIR)/$(COMPILED)
 SIMULATED_SEEDS ?= 500
 
-.PHONY: setup demo check test compiled test-compiled test-kafka test-browser test-all lint format bench docs site lock clean help
+.PHONY: setup demo check test compiled test-compiled test-kafka test-browser test-all lint format bench docs site lock release clean help
 
 setup: $(STAMP) ## makes .venv with what requirements.lock pins
 
@@ -99,6 +99,10 @@ site: setup ## makes the site of docs/
 # Pins what pyproject.toml asks for, with hashes, naming no index.
 lock: setup ## pins what pyproject.toml asks for
 	$(BIN)/python tools/lock.py
+
+# On a clean tree: version, changelog, tag; packages, notes, checksums and a bill of materials in dist/. Pushes nothing.
+release: setup ## cuts a release: make release VERSION=0.2.0
+	$(BIN)/python tools/release.py $(VERSION)
 
 clean: ## removes what the others made
 	rm -rf $(VENV) build .cache demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site

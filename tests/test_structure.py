@@ -16,6 +16,7 @@ RELEASE_NAME = re.compile(r"[2-9]\.\d+(\.\d+)?")
 PYTHON_API = "for programs that use the package"
 CALLED_BY_LIBRARY = "called by the library whose interface it is"
 UNUSED: dict[str, str] = {
+    "falkirk.testing.pytest_plugin.kafka_cluster": CALLED_BY_LIBRARY,
     "falkirk.client.blocking_admin.Admin": PYTHON_API,
     "falkirk.client.groups.blocking.GroupAdmin": PYTHON_API,
     "falkirk.client.groups.blocking.GroupAdmin.find_coordinators": PYTHON_API,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "falkirk"
 # Whoever calls the package from here is a user of what it has.
-BESIDE = ("tools", "benchmarks", "demo")
+BESIDE = ("tools", "benchmarks", "demo", "examples")
 GENERATED = ("protocol/messages/", "versions/layouts.py")
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -89,6 +89,11 @@ class Blocker(Finding):
 
     kind: BlockerKind
 
+    @property
+    def page(self) -> str:
+        """Where the documents say what to do."""
+        return f"docs/runbooks/blockers.md#{self.kind}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion(Finding):

@@ -41,11 +41,12 @@ def test_the_verdict_comes_first_and_what_was_not_seen_last():
         unseen=(Unseen(what=METADATA, reason="refused", needs="CLUSTER_ACTION on the cluster"),),
     )
     lines = list(CheckView(check_lift(seen, None, parse_target("3.9")), is_kept=False).text())
-    assert lines[:4] == [
+    assert lines[:5] == [
         "Cluster c: metadata.version 4.3-IV0 -> 3.9-IV0 (Kafka 3.9)",
         "Blocked: 1 thing is in the way.",
         "In the way:",
         "  what would be lost is not known: the metadata log: refused (needs CLUSTER_ACTION on the cluster)",
+        "    what to do: docs/runbooks/blockers.md#incomplete_metadata",
     ]
     assert "  voter 1 at an unknown address" in lines
     assert "  1 controller at an unknown address: 3.3-IV3 to 4.3-IV0" in lines

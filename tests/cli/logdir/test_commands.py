@@ -85,7 +85,8 @@ def test_plan_exits_with_1_where_something_is_in_the_way(made, falkirk, options)
             {"kind": "target_above", "fields": {"from": "4.3-IV0", "to": "4.4-IV2"}, "text": reason}
         ]
     else:
-        assert f"In the way:\n  {reason}\nBlocked.\n" in answer.stdout
+        page = "docs/runbooks/blockers.md#target_above"
+        assert f"In the way:\n  {reason}\n    what to do: {page}\nBlocked.\n" in answer.stdout
 
 
 def test_a_blocked_downgrade_exits_with_1_even_unsafe(made, falkirk, tmp_path):

@@ -10,6 +10,7 @@ from falkirk.coordinator.prediction.groups import GroupVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from falkirk.ledger.findings import Blocker
     from falkirk.ledger.reported_group import ReportedGroup
     from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.ledger import PlanLedger
@@ -24,6 +25,15 @@ def listed(title: str, items: Iterable[object]) -> Iterator[str]:
     if items:
         yield f"{title}:"
         yield from (f"  {item}" for item in items)
+
+
+def blocker_lines(blockers: Sequence[Blocker]) -> Iterator[str]:
+    """Yield what is in the way, each with the page that says what to do."""
+    if blockers:
+        yield "In the way:"
+    for blocker in blockers:
+        yield f"  {blocker}"
+        yield f"    what to do: {blocker.page}"
 
 
 def shortened(items: list[str], *, everything: bool) -> list[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from falkirk.cli.console.ledger_text import change_lines, group_lines, listed, loss_lines, shortened
+from falkirk.cli.console.ledger_text import blocker_lines, change_lines, group_lines, listed, loss_lines, shortened
 from falkirk.operations.lift_findings import level_name
 from falkirk.operations.lift_way import WayKind
 
@@ -29,7 +29,7 @@ class CheckView:
         found = self.check
         yield f"Cluster {found.observation.cluster_id}: metadata.version {found.level or 'not known'} -> {found.target}"
         yield self._verdict()
-        yield from listed("In the way", found.blockers)
+        yield from blocker_lines(found.blockers)
         yield from self._ledger()
         yield from listed("Good to know", found.warnings)
         document = found.as_json()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from falkirk.cli.console.ledger_text import (
     SHOWN_PER_KIND,
+    blocker_lines,
     change_lines,
     group_lines,
     listed,
@@ -85,7 +86,7 @@ class PlanView:
         yield from listed("Kept, but of no effect there", shortened(left, everything=self.everything))
         yield from group_lines("Groups that look different afterwards", found.groups)
         yield from listed("Good to know", found.warnings)
-        yield from listed("In the way", found.blockers)
+        yield from blocker_lines(found.blockers)
         if found.blockers:
             yield "Blocked."
         elif found.lossless:

@@ -1,0 +1,106 @@
+"""What `pip install falkirk` installs: reproducible, complete, and light where only the command line is wanted."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from played_pages import ROOT
+
+# 1 January 2026: the time that all files of a package bear.
+EPOCH = {"SOURCE_DATE_EPOCH": "1767225600"}
+PYTHONS = ("3.11", "3.12", "3.13")
+# What only an extra brings, and what a first start must not pay for.
+HEAVY = {
+    "aiohttp", "deltalake", "fsspec", "jinja2", "kazoo", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "py4j",
+    "pytest", "starlette", "uvicorn",
+}  # fmt: skip
+
+
+def built(source, out, kind):
+    command = [sys.executable, "-m", "hatchling", "build", "--target", kind, "--directory", str(out)]
+    subprocess.run(command, cwd=source, env=os.environ | EPOCH, check=True, capture_output=True)
+    [made] = list(out.glob("*.whl" if kind == "wheel" else "*.tar.gz"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return built(ROOT, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+@pytest.mark.slow
+def test_packages_are_the_same_bytes_each_time_and_from_the_sdist(wheel, tmp_path):
+    sdist = built(ROOT, tmp_path / "sdist", "sdist")
+    assert built(ROOT, tmp_path / "again", "sdist").read_bytes() == sdist.read_bytes()
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    [source] = list((tmp_path / "unpacked").iterdir())
+    assert built(source, tmp_path / "from-sdist", "wheel").read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_package_its_types_and_its_entry_points(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        [entry_points] = [archive.read(name).decode() for name in names if name.endswith("entry_points.txt")]
+    assert "falkirk/py.typed" in names
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
+    assert sources <= names
+    assert not [name for name in names if name.startswith(("tests", "tools", "demo"))]
+    assert "[console_scripts]\nfalkirk = falkirk.cli:main" in entry_points
+    assert "[pytest11]\nfalkirk = falkirk.testing.pytest_plugin" in entry_points
+
+
+def test_help_imports_nothing_that_an_extra_brings():
+    program = (
+        "import sys; from falkirk.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert "falkirk" in imported
+    assert imported & (HEAVY | {"asyncio", "cryptography", "rich", "uvloop"}) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["logdir", "lift", "features", "groups", "quorum", "cluster"])
+def test_commands_import_nothing_that_an_extra_brings(module):
+    program = f"import sys, falkirk.cli.{module}.commands\nprint(*sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    imported = {name.partition(".")[0] for name in done.stdout.split()}
+    assert imported & HEAVY == set()
+
+
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.parametrize("version", PYTHONS)
+def test_it_installs_in_an_empty_environment_and_runs(wheel, tmp_path, version):
+    python = next((path for path in pythons(version) if path.exists()), None)
+    if python is None:
+        assert version != "3.11", "the oldest supported Python is needed"
+        return
+    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
+    home = tmp_path / "venv" / "bin"
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run([home / "pip", "install", "--quiet", wheel], env=environment, check=True)
+    with tarfile.open(ROOT / "demo" / "data" / "cluster-4.3.1.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    for words, status in ((["--version"], 0), (["logdir", "plan", tmp_path / "cluster" / "node-1", "--to", "3.9"], 3)):
+        done = subprocess.run([home / "falkirk", *words], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+
+
+def pythons(version):
+    roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = sorted(roots.glob(f"{version}.*/bin/python")) if roots.exists() else []
+    return [*found, Path(f"/usr/bin/python{version}")]
