@@ -1,7 +1,7 @@
 """Cut a release: `release.py VERSION [--out DIR]`, on a clean tree; nothing is pushed or uploaded.
 
 Sets the version, turns "Unreleased" of CHANGELOG.md into the version with today's date, commits and tags `vVERSION`,
-and writes to DIR (default: dist): sdist, wheel, NOTES.md, sbom.json (CycloneDX), SHA256SUMS.
+and writes to DIR (default: dist): sdist, wheel, man pages, NOTES.md, sbom.json (CycloneDX), SHA256SUMS.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +58,21 @@ def cut(version: str, out: Path) -> None:
     for target in ("sdist", "wheel"):
         command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(out)]
         subprocess.run(command, cwd=ROOT, env=os.environ | {"SOURCE_DATE_EPOCH": epoch}, check=True)
+    _pack_man_pages(out / f"falkirk-{version}-man.tar.gz")
     (out / "NOTES.md").write_text(notes)
     (out / "sbom.json").write_text(json.dumps(bill_of_materials(version), indent=2) + "\n")
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(out.iterdir())]
     (out / "SHA256SUMS").write_text("".join(sums))
     print(f"falkirk {version} is in {out}, and tagged v{version}. Look at it, then push commit and tag.")
+
+
+def _pack_man_pages(archive: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(ROOT / "tools" / "man_pages.py"), folder]
+        subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=True)
+        with tarfile.open(archive, "w:gz") as pages:
+            for page in sorted(Path(folder).iterdir()):
+                pages.add(page, f"man1/{page.name}")
 
 
 def set_version(version: str) -> str:

@@ -8,7 +8,10 @@ import sys
 import pytest
 from played_pages import ROOT
 
-NAMES = {"NOTES.md", "SHA256SUMS", "sbom.json", "falkirk-9.8.7.tar.gz", "falkirk-9.8.7-py3-none-any.whl"}
+NAMES = {
+    "NOTES.md", "SHA256SUMS", "sbom.json", "falkirk-9.8.7.tar.gz", "falkirk-9.8.7-py3-none-any.whl",
+    "falkirk-9.8.7-man.tar.gz",
+}  # fmt: skip
 
 
 @pytest.fixture
