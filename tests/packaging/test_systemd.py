@@ -32,5 +32,5 @@ def test_systemd_takes_the_unit_and_finds_it_hardened(unit, tmp_path):
     assert secured.returncode == 0, secured.stdout
 
 
-def test_there_is_a_unit_for_serve():
-    assert "falkirk-serve@.service" in [unit.name for unit in UNITS]
+def test_there_are_units_for_serve_and_watch():
+    assert [unit.name for unit in UNITS] == ["falkirk-serve@.service", "falkirk-watch.service"]
