@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Shell(Enum):
-    """A shell that the script is for."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
 _BASH: Final = """\
 _falkirk() {{
     local word="${{COMP_WORDS[COMP_CWORD]}}" path="" each
@@ -46,6 +38,14 @@ _ZSH: Final = """\
 #compdef falkirk
 autoload -U +X bashcompinit && bashcompinit
 """
+
+
+class Shell(Enum):
+    """A shell that the script is for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
 
 
 def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
