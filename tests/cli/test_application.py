@@ -9,7 +9,7 @@ import typer
 
 import falkirk as package
 from falkirk.cli import application, main
-from falkirk.cli.application import COMMANDS
+from falkirk.cli.command_table import COMMANDS, Command
 from falkirk.cli.console.failure import DataWouldBeLostError
 from falkirk.source_modules import build_name
 
@@ -47,7 +47,7 @@ def test_a_mistyped_command_is_answered_with_the_nearest(falkirk) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_listed_command_is_there(command: application.Command, falkirk) -> None:
+def test_every_listed_command_is_there(command: Command, falkirk) -> None:
     module = importlib.import_module(command.module)
     if command.is_group:
         assert isinstance(module.app, typer.Typer)

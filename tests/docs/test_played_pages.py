@@ -6,7 +6,8 @@ import pytest
 import typer
 from played_pages import DOCS, ROOT, commands_of, is_alike, pages_of, play, stage_of
 
-from falkirk.cli.application import COMMANDS, _program
+from falkirk.cli.application import _program
+from falkirk.cli.command_table import COMMANDS
 
 # Pages that need nothing but Python.
 PURE = ("clone",)
