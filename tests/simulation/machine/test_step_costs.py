@@ -6,6 +6,7 @@ import pytest
 
 from falkirk.node.step import STEP_MS_MAX
 from falkirk.protocol.java_hash_map import java_string_hash
+from falkirk.protocol.varint import decode_varint
 from falkirk.simulation.checkers.no_step_stalls import NoStepStalls
 from falkirk.simulation.history.invariant import InvariantViolatedError
 from falkirk.simulation.machine.step_costs import LINES_PER_US, WRITTEN_BYTES_PER_US, StepCosts
@@ -39,6 +40,19 @@ def test_only_falkirks_own_code_costs_and_not_the_simulated_world():
     disk = MemoryDisk()
     costs.measure(lambda: [disk.append("/log", b"x") for _ in range(1000)])
     assert (costs.last.us, costs.last.busiest) == (0, "")
+
+
+def test_what_has_no_loop_counts_as_its_first_calls_did_and_what_has_one_as_it_runs():
+    costs = StepCosts()
+
+    def cost(function, *arguments, times=1):
+        costs.measure(lambda: [function(*arguments) for _ in range(times)])
+        return costs.last.us
+
+    first = cost(decode_varint, b"\x02", 0, times=1_000)
+    assert 0.9 * first <= cost(decode_varint, b"\x02", 0, times=1_000) <= 1.1 * first
+    cost(java_string_hash, "x", times=100)
+    assert cost(java_string_hash, "x" * 10_000) >= 10_000 // LINES_PER_US
 
 
 def test_what_raises_has_a_cost_and_the_tracer_before_is_back():

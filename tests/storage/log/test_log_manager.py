@@ -1,6 +1,7 @@
 """All logs of a broker: found, made, moved, deleted; a directory that fails takes no other with it."""
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -212,6 +213,28 @@ def test_what_is_wanted_counts_when_all_is_loaded(disk):
     assert again.get(T1) is not None
 
 
+def test_loaded_logs_are_put_into_use_some_at_a_time(disk, monkeypatch):
+    monkeypatch.setattr("falkirk.storage.log.log_manager.USED_AT_ONCE", 2)
+    manager = open_manager(disk)
+    partitions = [TopicPartition("t", index) for index in range(5)]
+    for partition in partitions:
+        manager.get_or_create(partition, TOPIC_ID, CONFIG)
+    list(manager.shutdown_slices())
+    judged = []
+
+    def wanted(partition, _):
+        judged.append(partition)
+        return None if partition == partitions[0] else DIRS["/d1"] if partition.partition % 2 else ONE
+
+    again = begin_manager(disk, clean=DIRS, wanted=wanted)
+    counts = []
+    while not again.load_some(1 << 40):
+        counts.append(len(judged))
+    assert len(judged) == 5
+    assert all(later - earlier <= 2 for earlier, later in pairwise([0, *counts, 5]))
+    assert len(counts) >= 2
+
+
 def test_strays_are_put_aside_and_stay_there(disk):
     manager = open_manager(disk)
     manager.get_or_create(T0, TOPIC_ID, CONFIG)
@@ -409,6 +432,20 @@ def test_segments_that_a_start_found_unsynced_are_flushed_before_the_recovery_po
     assert again.get(T0).recovery_point == 0
     run(again, NOW + 30_000)
     assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint") == {T0: 3}
+
+
+def test_logs_are_gone_through_for_what_is_to_be_flushed_some_at_a_time(disk, monkeypatch):
+    monkeypatch.setattr("falkirk.storage.log.log_housekeeping._LOGS_AT_ONCE", 2)
+    manager = open_manager(disk)
+    partitions = [TopicPartition("t", index) for index in range(7)]
+    for partition in partitions:
+        manager.get_or_create(partition, TOPIC_ID, CONFIG, directory_id=ONE)
+    later = NOW + 120_000
+    manager.tick(later)
+    assert manager.next_wakeup_ms == later
+    assert not disk.exists("/d1/recovery-point-offset-checkpoint")
+    run(manager, later)
+    assert len(checkpoint(disk, "/d1/recovery-point-offset-checkpoint")) == 7
 
 
 def test_recovery_points_are_written_though_logs_are_rolled_all_the_time(disk):

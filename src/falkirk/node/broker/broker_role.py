@@ -36,7 +36,7 @@ from falkirk.versions.configs.server import definitions
 from falkirk.versions.negotiation import broker_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -115,6 +115,8 @@ class BrokerRole:
         self._verification = self.services.transaction_verification
         # Set when loading begins.
         self._logs: LogManager | None = None
+        # Set once they are loaded.
+        self._loading_facts: Iterator[Fact | None] | None = None
         # How many logs were open when that was reported last.
         self._reported_logs = 0
         # The end offset of the image that must be applied before the broker asks to be unfenced; None: it has asked.
@@ -264,13 +266,18 @@ class BrokerRole:
             clean, failed = remove_clean_shutdown_files(self._disk, self._log_dirs.online)
             self._fail_log_dirs(failed)
             self._logs = open_logs(self._disk, self.replicas.context, self._log_dirs.online, clean)
-        try:
-            if not self._logs.load_some():
-                self._report_loading(self._logs)
+        if self._loading_facts is None:
+            try:
+                if not self._logs.load_some():
+                    self._report_loading(self._logs)
+                    return
+            except DuplicateLogError as error:
+                raise FatalError(str(error)) from error
+            node_id = self._step.config.node_id
+            self._loading_facts = loading_facts(self._logs, self.replicas.image, node_id, self._log_dirs.online)
+        for fact in self._loading_facts:
+            if fact is None:
                 return
-        except DuplicateLogError as error:
-            raise FatalError(str(error)) from error
-        for fact in loading_facts(self._logs, self.replicas.image, self._step.config.node_id, self._log_dirs.online):
             self.replicas.context.effects(fact)
         self.replicas.start(self._logs)
         self.groups.start(self.replicas.image)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _CHECKS_AT_ONCE: Final = 32
 # Each takes up to five renames, and as many syncs of the directory.
 _SEGMENTS_AT_ONCE: Final = 1
+# Two to three ms.
+_LOGS_AT_ONCE: Final = 1_000
 # A slow disk writes as much within some 50 ms.
 _SYNC_BYTES: Final = 8 * 1024 * 1024
 
@@ -58,6 +60,8 @@ class LogHousekeeping:
         self._writing: tuple[str, Iterator[None]] | None = None
         self._dirty_since_ms: dict[UnifiedLog, int] = {}
         # How many more may be deleted in this step.
+        # While logs are gone through for what is to be flushed.
+        self._unflushed: Iterator[None] | None = None
         self._segments_left = 0
         self._cleaner: LogCleaner | None = None
         if settings.log_cleaner_enable:
@@ -93,6 +97,8 @@ class LogHousekeeping:
                 task.next_ms = now_ms + task.interval_ms
                 task.begin()
         self._check_some()
+        if self._unflushed is not None:
+            next(self._unflushed, None)
         self._flush_some()
         self._write_some()
         if self._segments_left:
@@ -109,7 +115,7 @@ class LogHousekeeping:
     @property
     def _has_begun(self) -> bool:
         return (
-            bool(self._to_check or self._to_flush or self._to_write or self._writing)
+            bool(self._to_check or self._unflushed or self._to_flush or self._to_write or self._writing)
             or self._deletions.has_begun
             or any(directory.rolled for directory in self._directories.values())
         )
@@ -132,14 +138,21 @@ class LogHousekeeping:
         self._dirty_since_ms = dirty
 
     def _begin_recovery_points(self) -> None:
+        if self._unflushed is None:
+            self._unflushed = self._find_unflushed()
+
+    def _find_unflushed(self) -> Iterator[None]:
+        """Queue a flush of what is full and not flushed; yield after some logs."""
         # Most were flushed when they were rolled, but not those found at startup.
         waiting = {each[0] for each in self._to_flush if each is not None}
-        self._to_flush.extend(
-            (log, log.segments.active.base_offset)
-            for log in self._logs()
-            if log.recovery_point < log.segments.active.base_offset and log not in waiting
-        )
+        for number, log in enumerate(list(self._logs()), 1):
+            if number % _LOGS_AT_ONCE == 0:
+                yield
+            end = log.segments.active.base_offset
+            if log.recovery_point < end and log not in waiting:
+                self._to_flush.append((log, end))
         self._to_flush.append(None)
+        self._unflushed = None
 
     def _begin_log_starts(self) -> None:
         self._write_everywhere(LOG_START_FILE_NAME)

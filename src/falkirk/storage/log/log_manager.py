@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 LOADED_BYTES: Final = 16 << 20
 """How much is loaded in one step: some 4 logs, or fewer that must be scanned."""
+USED_AT_ONCE: Final = 1_000
+"""How many loaded logs are put into use in one step: some milliseconds."""
+USED_PER_STRAY: Final = 100
+"""What a log counts as whose directory is renamed, which may be a sync."""
 _UNIQUE_ID_BYTES: Final = 16
 
 
@@ -85,6 +89,8 @@ class LogManager:
         """What was cut off logs when they were loaded."""
         self._loaders: deque[LogDirectoryLoader] = deque()
         self._loaded: list[LogDirectoryLoader] = []
+        # Set once all logs are open.
+        self._using: Iterator[bool] | None = None
         self._wanted_directory: Callable[[TopicPartition, bytes], bytes | None] = lambda *_: None
         self._deletions = FileDeletions(disk, self._fail)
         self._housekeeping = LogHousekeeping(
@@ -127,7 +133,7 @@ class LogManager:
         return manager
 
     def load_some(self, bytes_max: int = LOADED_BYTES) -> bool:
-        """Load a few logs; return whether that was all. Nothing else may be called before.
+        """Load a few logs, or put some into use; return whether that was all. Nothing else may be called before.
 
         `pop_failed` returns directories that failed. Raises CorruptFileError if one of the small files of a partition
         cannot be read, DuplicateLogError.
@@ -143,8 +149,9 @@ class LogManager:
                     return False
                 self._loaded.append(loader)
             self._loaders.popleft()
-        self._use_loaded()
-        return True
+        if self._using is None:
+            self._using = self._use_loaded()
+        return next(self._using, True)
 
     @property
     def loading_progress(self) -> tuple[int, int]:
@@ -273,33 +280,40 @@ class LogManager:
 
     # --- Loading and creating
 
-    def _use_loaded(self) -> None:
-        """Put the loaded logs into use, as the image wants them now."""
-        loaded, self._loaded = self._loaded, []
-        for loader in loaded:
+    def _use_loaded(self) -> Iterator[bool]:
+        """Put the loaded logs into use, as the image wants each then; yield False after some of them."""
+        left = USED_AT_ONCE
+        for loader in self._loaded:
             directory = loader.directory
             try:
                 for log, is_future in loader.loaded:
+                    if left <= 0:
+                        yield False
+                        left = USED_AT_ONCE
                     partition = log.topic_partition
                     if log.recovery.cut is not None:
                         self.cuts.append(log.recovery.cut)
                     log.config = self._config_of(partition.topic)
                     wanted = self._wanted_directory(partition, log.topic_id)
-                    self._add_loaded(directory, log, wanted, is_future=is_future)
+                    left -= 1
+                    if not self._add_loaded(directory, log, wanted, is_future=is_future):
+                        left -= USED_PER_STRAY
                 directory.read_cleaner_offsets()
             except OSError as error:
                 self._fail(directory.path, error)
+        self._loaded = []
         for partition in list(self._future):
             self._end_broken_off_move(partition)
 
-    def _add_loaded(self, directory: LogDirectory, log: UnifiedLog, wanted: bytes | None, *, is_future: bool) -> None:
+    def _add_loaded(self, directory: LogDirectory, log: UnifiedLog, wanted: bytes | None, *, is_future: bool) -> bool:
+        """Put a log into use; return whether none had to be set aside."""
         partition = log.topic_partition
         logs = self._future if is_future else self._current
         other = logs.get(partition)
         directory.add(log)
         if wanted is None or (other is not None and self.directory_id_of(other) == wanted):
             self._set_aside(directory, log)
-            return
+            return False
         if other is not None:
             if directory.directory_id != wanted:
                 reason = (
@@ -309,6 +323,7 @@ class LogManager:
                 raise DuplicateLogError(reason)
             self._set_aside(self._directories[log_dir_of(other.directory)], other)
         logs[partition] = log
+        return other is None
 
     def _set_aside(self, directory: LogDirectory, log: UnifiedLog) -> None:
         self._forget(directory, log)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.partition import LOST, MIGRATING, UNASSIGNED
 from falkirk.node.broker.replication.local_changes import directory_of
@@ -12,27 +12,35 @@ from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.log.file_deletions import log_dir_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.storage.log.log_manager import LogManager, StrayLog
     from falkirk.storage.log.unified_log import UnifiedLog
 
+LOGS_AT_ONCE: Final = 1_000
+"""How many loaded logs are gone through in one step: some milliseconds."""
+
 
 def loading_facts(
     logs: LogManager, image: MetadataImage, node_id: int, directory_ids: Mapping[str, bytes]
-) -> Iterator[Fact]:
-    """Yield the facts. `directory_ids`: of the online log directories, by path."""
-    for log in logs.logs():
+) -> Iterator[Fact | None]:
+    """Yield the facts, and None after some logs. `directory_ids`: of the online log directories, by path."""
+    loaded = list(logs.logs())
+    for number, log in enumerate(loaded, 1):
+        if number % LOGS_AT_ONCE == 0:
+            yield None
         recovery = log.recovery
         if recovery.cut is not None:
             yield _cut_fact(log, image, node_id)
         if recovery.removed or recovery.restored:
             fields = {"log": log.directory, "removed": recovery.removed, "restored": recovery.restored}
             yield Fact("info", "log-files-recovered", fields)
-    for stray in logs.strays:
+    for number, stray in enumerate(logs.strays, 1):
+        if number % LOGS_AT_ONCE == 0:
+            yield None
         yield _stray_fact(stray, image, node_id)
-    yield from _directory_facts(logs, image, node_id, directory_ids)
+    yield from _directory_facts(loaded, image, node_id, directory_ids)
 
 
 def _cut_fact(log: UnifiedLog, image: MetadataImage, node_id: int) -> Fact:
@@ -75,12 +83,14 @@ def _stray_fact(stray: StrayLog, image: MetadataImage, node_id: int) -> Fact:
 
 
 def _directory_facts(
-    logs: LogManager, image: MetadataImage, node_id: int, directory_ids: Mapping[str, bytes]
-) -> Iterator[Fact]:
+    logs: Sequence[UnifiedLog], image: MetadataImage, node_id: int, directory_ids: Mapping[str, bytes]
+) -> Iterator[Fact | None]:
     """Yield a fact for each pair of a directory and the one where the image has logs of it, if that is not online."""
     found: dict[tuple[str, bytes], list[str]] = defaultdict(list)
     known = {LOST, MIGRATING, UNASSIGNED, *directory_ids.values()}
-    for log in logs.logs():
+    for number, log in enumerate(logs, 1):
+        if number % LOGS_AT_ONCE == 0:
+            yield None
         name = log.topic_partition
         state = image.topics.partition(name.topic, name.partition)
         if state is not None and node_id in state.replicas and directory_of(state, node_id) not in known:

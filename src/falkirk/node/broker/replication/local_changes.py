@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from falkirk.protocol.topic_partition import TopicIdPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from falkirk.metadata.image.partition import Partition
     from falkirk.metadata.image.topics import TopicsDelta, TopicsImage
@@ -68,6 +68,10 @@ class PendingChanges:
     def add_all(self, image: TopicsImage) -> None:
         """Add all topics of the first image."""
         self._unread.append((_all_partitions(image, self._node_id), 0))
+
+    def add_logs(self, keys: Iterable[TopicIdPartition]) -> None:
+        """Add replicas that have a log, whether the first image has them or not."""
+        self._unread.append((iter(LocalChange(key, None) for key in keys), 0))
 
     def read_some(self, partitions_max: int) -> bool:
         """Go through at most so many changed partitions; return whether all were read."""

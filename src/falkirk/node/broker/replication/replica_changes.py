@@ -16,6 +16,7 @@ from falkirk.node.broker.replication.replica_log_dirs import log_dir_of
 from falkirk.node.broker.replication.topic_log_configs import TopicLogConfigs
 from falkirk.node.effects import Fact
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.broker.replication.waits import Waits
     from falkirk.node.sliced_work import SlicedWork, Slices
-    from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
+    from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
 
@@ -84,8 +85,12 @@ class ReplicaChanges:
         self._work: SlicedWork | None = None
 
     def begin(self, image: MetadataImage) -> None:
-        """Apply the first image: what one slice does at once, the rest in further steps."""
+        """Apply the first image: what one slice does at once, the rest in further steps.
+
+        It may have fewer replicas than the images by which the logs were put into use.
+        """
         self._pending.add_all(image.topics)
+        self._pending.add_logs(TopicIdPartition(log.topic_id, *log.topic_partition) for log in list(self.logs.logs()))
         self._go_on()
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
