@@ -86,6 +86,7 @@ def test_the_commits_of_a_warehouse_are_listed_and_vacuumed(falkirk, tmp_path):
 
 
 REFUSALS = [
+    (("fleet", "diff", "c", "empty"), 1, "c: no report: "),
     (("fleet", "ingest", "gone"), 1, "gone: no such file or directory"),
     (("fleet", "ingest", "x*"), 1, "x*: matches nothing"),
     (("fleet", "ingest", "empty"), 1, "empty: no Kafka log directory here, nor in a folder of it"),
@@ -207,6 +208,11 @@ def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
     assert addresses(page) == []
     blocked = falkirk("fleet", "report", "--to", "4.4", "--json")
     assert (blocked.exit_code, json.loads(blocked.stdout)["clusters"]) == (1, {"clear": 0, "lossy": 0, "blocked": 1})
+    # A report of another target replaced the first one, so nothing is said of what is new.
+    assert json.loads(blocked.stdout)["since"] is None
+    falkirk("fleet", "report", "--to", "4.4", "--out", "again")
+    same = falkirk("fleet", "diff", "fleet-report", "again", "--json")
+    assert (same.exit_code, json.loads(same.stdout)["differences"]) == (0, [])
     mine = falkirk("fleet", "report", "--to", "3.9", "--out", "fleet")
     assert (mine.exit_code, mine.stderr) == (1, "fleet: not empty, and no report; name a new or empty directory\n")
 

@@ -5,6 +5,7 @@ from made_answers import write_answers
 
 from falkirk.logdir.target import parse_target
 from falkirk.pipeline.reports.answers import Question
+from falkirk.pipeline.reports.cluster_files import cluster_page
 from falkirk.pipeline.reports.fleet_report import report_document
 from falkirk.pipeline.reports.page import Link
 from falkirk.pipeline.reports.sections import ROWS_SHOWN, fleet_sections, read_cluster_facts
@@ -97,3 +98,19 @@ def test_record_types_have_names(sections):
         "1,200 streams group metadata (17), 7 consumer group metadata (3), 4 consumer group member metadata (5), "
         "and 3 of other types"
     )
+
+
+def test_what_is_new_since_the_last_report_comes_first(tmp_path):
+    question = Question(at=TARGET.metadata_version, release=TARGET.release, ghost_days=7)
+    rows = [{"verdicts": [verdict("a", [("cidr_deny_acl", lost)])]} for lost in (2, 1)]
+    before, after = (write_answers(tmp_path / str(number), each) for number, each in enumerate(rows))
+    last = report_document(before, question).document
+    assert last["since"] is None
+    document = report_document(after, question, since=last).document
+    found = fleet_sections(document, after, read_cluster_facts(after))[1]
+    assert (found.name, found.rows) == (
+        "since",
+        [(Link("a", cluster_page("a")), "loss: ACLs that deny address ranges", 2, 1)],
+    )
+    other = report_document(after, question, since=last | {"to": {"name": "4.0-IV3"}}).document
+    assert other["since"] is None

@@ -15,6 +15,7 @@ from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import PhaseProgress
 from falkirk.cli.fleet.inputs import LIVE_SUFFIX, FleetInputs
 from falkirk.cli.fleet.views import (
+    DiffView,
     ExportView,
     ForgottenView,
     GeneratedView,
@@ -248,6 +249,22 @@ def forget_command(
         changes = [Change(cluster, place.manifest(cluster), None) for cluster in dict.fromkeys(clusters)]
         place.commit(changes)
     choose_output(json=json).show(ForgottenView([change.before for change in changes if change.before is not None]))
+
+
+@app.command("diff")
+def diff_command(
+    before: Annotated[Path, typer.Argument(metavar="A", help="Directory of the earlier report.", show_default=False)],
+    after: Annotated[Path, typer.Argument(metavar="B", help="Directory of the later one.", show_default=False)],
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Show what differs between two reports on one target, cluster by cluster."""
+    from falkirk.pipeline.reports.report_diff import (  # noqa: PLC0415 - the extra `spark` may be missing
+        read_document,
+        what_is_new,
+    )
+
+    choose_output(json=json).show(DiffView(what_is_new(read_document(before), read_document(after))))
 
 
 @app.command("vacuum")

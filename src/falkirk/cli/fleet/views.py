@@ -86,6 +86,25 @@ class ReportView:
 
 
 @dataclass(frozen=True, slots=True)
+class DiffView:
+    """A `Result` of `diff`."""
+
+    news: dict[str, Any]  # Any: JSON values
+
+    def text(self) -> Iterator[str]:
+        """Yield how many verdicts moved, and each difference."""
+        counts = ", ".join(f"{count:,} {what}" for what, count in self.news["verdicts"].items())
+        yield f"from {self.news['before']} to {self.news['after']}: verdicts {counts}"
+        for each in self.news["differences"]:
+            values = ("none" if each[name] is None else each[name] for name in ("before", "after"))
+            yield f"  {each['cluster']}: {each['what']}: {' -> '.join(map(str, values))}"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `diff --json`."""
+        return self.news
+
+
+@dataclass(frozen=True, slots=True)
 class ExportView:
     """A `Result` of `export`."""
 

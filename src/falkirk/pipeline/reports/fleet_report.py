@@ -13,6 +13,7 @@ import msgspec
 import falkirk
 from falkirk.pipeline.errors import WarehouseError
 from falkirk.pipeline.reports.answers import Question, ask
+from falkirk.pipeline.reports.report_diff import read_document, what_is_new
 from falkirk.pipeline.reports.report_files import DOCUMENT, TABLES, write_files
 from falkirk.pipeline.reports.verdicts import BLOCKED, CLEAR, LOSSY, make_verdicts
 from falkirk.pipeline.spark.tasks import NoProgress
@@ -78,7 +79,8 @@ def make_report(
 ) -> FleetReport:
     """Answer all questions and write the report to `out`, whole or not at all, replacing an older report there.
 
-    Raises WarehouseError if `out` is neither a report nor an empty directory.
+    What is new since that one is part of the report, if it has the same target. Raises WarehouseError if `out` is
+    neither a report nor an empty directory.
     """
     if out.exists() and not (out / DOCUMENT).is_file() and (not out.is_dir() or any(out.iterdir())):
         raise WarehouseError(f"{out}: not empty, and no report; name a new or empty directory")
@@ -91,7 +93,7 @@ def make_report(
     question = Question(at=at, release=release, ghost_days=ghost_days)
     try:
         answers = ask(spark, tables, question, aside / TABLES, progress or NoProgress())
-        report = report_document(answers, question)
+        report = report_document(answers, question, since=_last_report(out))
         write_files(report.document, answers, aside, progress or NoProgress())
         if out.exists():
             shutil.rmtree(out)
@@ -101,8 +103,16 @@ def make_report(
     return report
 
 
-def report_document(answers: Answers, question: Question) -> FleetReport:
-    """Return the contents of the report on these answers."""
+def _last_report(out: Path) -> dict[str, Any] | None:  # Any: JSON values
+    return read_document(out) if (out / DOCUMENT).is_file() else None
+
+
+def report_document(
+    answers: Answers,
+    question: Question,
+    since: dict[str, Any] | None = None,  # Any: JSON values
+) -> FleetReport:
+    """Return the contents of the report on these answers; `since` is the document of the last report."""
     found = {name: answers.rows(name, order, ROWS_MAX) for name, order in ORDERS.items()}
     rows = {name: of_name for name, (of_name, _) in found.items()}
     # Verdicts depend on all rows, not only on those shown.
@@ -121,6 +131,7 @@ def report_document(answers: Answers, question: Question) -> FleetReport:
         **{name: of_name for name, of_name in rows.items() if name != "verdicts"},
     }
     plain = msgspec.to_builtins(document, builtin_types=(), str_keys=True)
+    plain["since"] = None if since is None or since["to"] != plain["to"] else what_is_new(since, plain)
     return FleetReport(document=plain, verdicts=plain["verdicts"], headline=headline)
 
 

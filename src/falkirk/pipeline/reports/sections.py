@@ -64,7 +64,7 @@ def fleet_sections(document: Document, answers: Answers, facts: ClusterFacts) ->
     """Return the sections of the fleet's page, in order."""
     verdicts = document["verdicts"]
     plots = {LEVELS.name: _levels_plot(document, answers, facts), "groups": _groups_plot(answers)}
-    sections = [_clusters(verdicts, facts), _blockers(verdicts), *_kinds(verdicts)]
+    sections = [_clusters(verdicts, facts), *_news(document["since"]), _blockers(verdicts), *_kinds(verdicts)]
     for view in VIEWS:
         first_of = (("cluster", "kind"), _LOSSES_SHOWN) if view.answer == LOSSES.answer else None
         order = view.fleet_order or ("cluster", *view.order)
@@ -149,6 +149,27 @@ def _clusters(verdicts: Iterable[Row], facts: ClusterFacts) -> Section:
         files=[Link("CSV", f"csv/{CLUSTERS}.csv"), Link("JSON", "report.json")],
         chosen_by=("verdict", *tags, "level now", "lowest without loss"),
         nothing="No cluster is here.",
+    )
+
+
+def _news(since: Document | None) -> Iterable[Section]:
+    if since is None:
+        return
+    moved = since["verdicts"]
+    rows = [
+        (_to_cluster(each["cluster"]), each["what"], each["before"], each["after"]) for each in since["differences"]
+    ]
+    yield Section(
+        name="since",
+        title="What is new",
+        text=f"Since the last report, made at {since['before']}. Verdicts: {moved['better']:,} better, "
+        f"{moved['worse']:,} worse, {moved['new']:,} new clusters, {moved['gone']:,} gone.",
+        columns=("cluster", "what", "before", "now"),
+        rows=rows[:ROWS_SHOWN],
+        rows_in_all=len(rows),
+        files=[Link("JSON", "report.json")],
+        chosen_by=("what",),
+        nothing="Nothing has changed.",
     )
 
 
