@@ -203,6 +203,7 @@ def test_dynamic_voters_do_not_go_where_there_are_none():
     found = check_lift(SEEN, None, parse_target("3.8"))
     assert BlockerKind.NO_WAY in {each.kind for each in found.blockers}
     assert "kraft.version is not lowered on a running cluster" in found.blockers[-1].text
+    assert (found.way.kind, found.way.steps, found.way.others) == (None, (), ())
 
 
 def test_a_target_that_is_not_below_the_level_is_refused():

@@ -5,7 +5,7 @@ The ledger is the one of `logdir plan`, made of copies of the running cluster's 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from falkirk.client.node_versions import NodeVersions
@@ -212,6 +212,7 @@ def check_lift(
     )
     blockers = [each for each in findings if isinstance(each, Blocker)]
     if kraft_version and (reason := reason_not_kept(kraft_version, target)) is not None:
+        way = None if way is None else replace(way, kind=None, steps=(), others=())
         blockers.append(
             Blocker(
                 kind=BlockerKind.NO_WAY,

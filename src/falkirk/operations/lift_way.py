@@ -173,8 +173,7 @@ def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str, l
     )
     for voter in replaced:
         yield Step(
-            action=f"stop falkirk on controller {voter}, remove or rewrite its bootstrap.checkpoint, and start its JVM "
-            "again",
+            action=f"stop falkirk on controller {voter}, and start its JVM again",
             interruption=_ELECTION,
         )
 
