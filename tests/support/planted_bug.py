@@ -50,6 +50,7 @@ worn_kinds = {
     "rotten_data": "bit rot of data",
     "set_back": "clocks set back",
     "slow_disks": "slow disks",
+    "power_losses": "power losses",
 }
 for seed in range(first, last):
     scenario = None if kind == "zookeeper" else Scenario.of(World(seed).chance("scenario"))
@@ -77,7 +78,7 @@ for seed in range(first, last):
         scenario = at_moving_levels()
     if kind in worn_kinds:
         from worn_clusters import worn
-        scenario = worn(seed, worn_kinds[kind], has_data=kind in ("rotten_data", "slow_disks"))
+        scenario = worn(seed, worn_kinds[kind], has_data=kind in ("rotten_data", "slow_disks", "power_losses"))
     if kind == "data":
         scenario = scenario.with_data(World(seed).chance("data"))
         if scenario.data is None:
@@ -99,7 +100,8 @@ class PlantedBug:
     cluster with a group, `transactions` one with transactional clients, `transaction_levels` one whose
     transaction.version goes up and down, `commits` one whose brokers are cut off for
     seconds, `steps` a large cluster whose steps have costs, `rolls` an operator's whole story, `rotten_metadata`,
-    `rotten_data`, `set_back` and `slow_disks` clusters on worn hardware, `zookeeper` any run of
+    `rotten_data`, `set_back` and `slow_disks` clusters on worn hardware, `power_losses` brokers with data that lose
+    power and nothing else, `zookeeper` any run of
     KIP-584's mode, `explorer` the exploration of `scope`, in place of a seed.
     """
 
