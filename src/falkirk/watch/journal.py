@@ -206,6 +206,14 @@ class Journal:
             )
             return [(number, msgspec.json.decode(document, type=WatchEvent)) for number, document in found]
 
+    def newest_events(self, cluster: str, limit: int) -> list[WatchEvent]:
+        """Return the last events of a cluster, rising."""
+        with self._named():
+            found = self._database.execute(
+                "SELECT document FROM events WHERE cluster = ? ORDER BY id DESC LIMIT ?", (cluster, limit)
+            ).fetchall()
+            return [msgspec.json.decode(document, type=WatchEvent) for (document,) in reversed(found)]
+
     def next_of(self, channels: Iterable[str]) -> list[Delivery]:
         """Return the first alarm of each of the channels that has not arrived."""
         with self._named():

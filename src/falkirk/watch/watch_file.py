@@ -1,9 +1,10 @@
-"""The file of a watch, `watch.yaml`: the clusters, the journal, alarms, and where metrics are served.
+"""The file of a watch, `watch.yaml`: the clusters, the journal, alarms, and where metrics and the page are served.
 
 clusters:
   - {name: prod, bootstrap_servers: [kafka-1:9092, kafka-2:9092], command_config: client.properties}
 journal: watch.sqlite
 metrics: 127.0.0.1:9406
+page: 127.0.0.1:8406
 alarms:
   webhooks: [{url: "https://alarms.example/hook", secret_file: hook.secret}]
 """
@@ -36,13 +37,17 @@ _Bytes = Annotated[int, msgspec.Meta(gt=0)]
 
 
 class WatchedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A cluster; `name` is what metrics, alarms and the page call it. The configs name files of client properties."""
+    """A cluster; `name` is what metrics, alarms and the page call it. The configs name files of client properties.
+
+    `lift`: the directory of a lift of this cluster, whose steps the page shows.
+    """
 
     name: _Name
     bootstrap_servers: _Texts
     bootstrap_controllers: list[str] = []
     command_config: str | None = None
     controller_command_config: str | None = None
+    lift: str | None = None
 
     def source(self, folder: Path) -> LiveSource:
         """Return where it is reached; files are relative to `folder`. Raises WatchError naming cluster and field."""
@@ -93,11 +98,17 @@ class PaceLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class WatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file's fields. `metrics`: host and port to listen at; None: not at all. Paths are relative to the file."""
+    """The file's fields. `metrics`, `page`: host and port to listen at; None: not at all.
+
+    Paths are relative to the file. `page_token_file`: what readers of the page must know, if it listens elsewhere than
+    on the loopback.
+    """
 
     clusters: Annotated[list[WatchedCluster], msgspec.Meta(min_length=1)]
     journal: str | None = None
     metrics: str | None = None
+    page: str | None = None
+    page_token_file: str | None = None
     alarms: Alarms = Alarms()
     pace: PaceLimits = PaceLimits()
 
@@ -105,6 +116,21 @@ class WatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def metrics_endpoint(self) -> Endpoint | None:
         """Where metrics are served. Raises WatchError."""
         return None if self.metrics is None else listening_endpoint("metrics", self.metrics)
+
+    @property
+    def page_endpoint(self) -> Endpoint | None:
+        """Where the page is served. Raises WatchError."""
+        return None if self.page is None else listening_endpoint("page", self.page)
+
+    def page_token(self, folder: Path) -> str | None:
+        """Read the token of the page; None if there is none. Raises WatchError."""
+        if self.page_token_file is None:
+            return None
+        return _secret_of("page_token_file", folder / self.page_token_file).decode("utf-8", "replace")
+
+    def lifts(self, folder: Path) -> dict[str, Path]:
+        """Return the directories of lifts, by cluster."""
+        return {each.name: folder / each.lift for each in self.clusters if each.lift is not None}
 
     def make_pace(self) -> Pace:
         """Return the pace of every cluster."""
@@ -173,13 +199,16 @@ def _client_config(file: str | None, folder: Path) -> ClientConfig:
 def _secret(hook: WebhookAlarm, number: int, folder: Path) -> bytes | None:
     if hook.secret_file is None:
         return None
-    path = folder / hook.secret_file
+    return _secret_of(f"alarms.webhooks[{number}].secret_file", folder / hook.secret_file)
+
+
+def _secret_of(field: str, path: Path) -> bytes:
     try:
         secret = path.read_bytes().strip()
     except OSError as error:
-        raise WatchError(f"alarms.webhooks[{number}].secret_file: {path}: {error.strerror}") from error
+        raise WatchError(f"{field}: {path}: {error.strerror}") from error
     if not secret:
-        raise WatchError(f"alarms.webhooks[{number}].secret_file: {path} is empty")
+        raise WatchError(f"{field}: {path} is empty")
     return secret
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -18,11 +19,14 @@ from falkirk.cli.console.terminal import print_text
 from falkirk.cli.watch.view import FindingsView, event_line
 from falkirk.client.event_loop import run as run_coroutine
 from falkirk.watch.core.findings import WayState
+from falkirk.watch.errors import WatchError
 from falkirk.watch.metrics_server import serving_metrics
 from falkirk.watch.watch import Watch
 from falkirk.watch.watch_file import Alarms, CommandAlarm, WatchedCluster, WatchFile, read_watch_file
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from falkirk.watch.core.findings import Findings
 
 _ONCE_S: Final = 60.0
@@ -56,6 +60,15 @@ JournalOption = Annotated[
 MetricsOption = Annotated[
     str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics here.")
 ]
+PageOption = Annotated[
+    str | None, typer.Option("--page", metavar="HOST:PORT", help="Serve the page here; port 0 is any.")
+]
+PageTokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--page-token-file", metavar="FILE", help="What readers of the page must know; needed off the loopback."
+    ),
+]
 ExecOption = Annotated[
     list[str] | None, typer.Option("--exec", metavar="COMMAND", help="Run this for each alarm; may be repeated.")
 ]
@@ -70,6 +83,8 @@ def command(
     name: NameOption = "cluster",
     journal: JournalOption = None,
     metrics: MetricsOption = None,
+    page: PageOption = None,
+    page_token_file: PageTokenOption = None,
     execute: ExecOption = None,
     once: OnceOption = False,
     command_config: CommandConfigOption = None,
@@ -100,7 +115,12 @@ def command(
     if execute:
         alarms = msgspec.structs.replace(alarms, exec=[*alarms.exec, *(CommandAlarm(command=each) for each in execute)])
     file = msgspec.structs.replace(
-        file, journal=journal or file.journal, metrics=metrics or file.metrics, alarms=_without_log(alarms, once=once)
+        file,
+        journal=journal or file.journal,
+        metrics=metrics or file.metrics,
+        page=page or file.page,
+        page_token_file=page_token_file or file.page_token_file,
+        alarms=_without_log(alarms, once=once),
     )
     if file.journal is None and (alarms.exec or alarms.webhooks):
         raise WrongUsageError("alarms need a journal, so that none is lost or doubled: name one with --journal")
@@ -116,8 +136,24 @@ async def _run(file: WatchFile, folder: Path, config: Path | None, *, once: bool
         with serving_metrics(watch, file.metrics_endpoint):
             if once:
                 return await _print_once(watch, len(file.clusters), json=json)
-            await _print_changes(watch, config, json=json)
+            async with _serving_page(watch, file, folder):
+                await _print_changes(watch, config, json=json)
             return ExitCode.DONE
+
+
+@asynccontextmanager
+async def _serving_page(watch: Watch, file: WatchFile, folder: Path) -> AsyncIterator[None]:
+    endpoint = file.page_endpoint
+    if endpoint is None:
+        yield
+        return
+    try:
+        from falkirk.watch.page.server import serving_page  # noqa: PLC0415 - its packages may not be there
+    except ModuleNotFoundError as missing:
+        raise WatchError(f"the page needs {missing.name}: pip install 'falkirk[watch]'") from missing
+    async with serving_page(watch, endpoint, lifts=file.lifts(folder), token=file.page_token(folder)) as address:
+        sys.stderr.write(f"the page is at {address}\n")
+        yield
 
 
 async def _print_once(watch: Watch, count: int, *, json: bool) -> int:
