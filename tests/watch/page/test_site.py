@@ -5,6 +5,7 @@ import csv
 import http.client
 import io
 import json
+import re
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -66,8 +67,10 @@ def test_hostile_names_are_text(reader):
         _, body = reader.ask(path)
         assert "<script>alert" not in body
         assert "<b>" not in body
-        assert "\u202e" not in body.split("<body")[1].replace('value="', "").split("data-updates")[0]
-        assert "\x1b" not in body
+        # A form gives the name back as it is.
+        shown = re.sub('value="[^"]*"', "", body)
+        assert "\u202e" not in shown
+        assert "\x1b" not in shown
 
 
 def test_a_page_names_nothing_outside_of_itself(reader):

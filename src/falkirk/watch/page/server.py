@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from falkirk.watch.watch import Watch
 
 _TOKEN_MIN: Final = 16
-# Streams of updates end with the watch.
-_SHUTDOWN_S: Final = 1
+_SHUTDOWN_S: Final = 5
 
 
 @asynccontextmanager
@@ -49,8 +48,9 @@ async def serving_page(
     except OSError as error:
         listener.close()
         raise WatchError(f"page: {endpoint}: {error.strerror}") from error
+    stopping = asyncio.Event()
     config = uvicorn.Config(
-        make_site(watch, lifts=lifts, token=token),
+        make_site(watch, lifts=lifts, token=token, stopping=stopping),
         log_level="warning",
         lifespan="off",
         server_header=False,
@@ -62,6 +62,7 @@ async def serving_page(
         host = f"[{endpoint.host}]" if family is socket.AF_INET6 else endpoint.host
         yield f"http://{host}:{listener.getsockname()[1]}/"
     finally:
+        stopping.set()
         server.should_exit = True
         await serving
         listener.close()

@@ -1,15 +1,15 @@
 """The routes of the page. Every address shows the same to everybody: filters stand in it.
 
-app = make_site(watch, lifts={}, token=None)    # an ASGI application
+app = make_site(watch, lifts={}, token=None, stopping=asyncio.Event())    # an ASGI application
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -44,9 +44,12 @@ _LOOK_S: Final = 0.5
 _ALIVE_S: Final = 15.0
 
 
-def make_site(watch: Watch, *, lifts: Mapping[str, Path], token: str | None) -> Starlette:
-    """Return the application. `lifts`: cluster -> directory of its lift; `token`: None on the loopback."""
-    site = _Site(watch, lifts)
+def make_site(watch: Watch, *, lifts: Mapping[str, Path], token: str | None, stopping: asyncio.Event) -> Starlette:
+    """Return the application. `lifts`: cluster -> directory of its lift; `token`: None on the loopback.
+
+    Streams of updates end when `stopping` is set.
+    """
+    site = _Site(watch, lifts, stopping)
     return Starlette(
         routes=[
             Route("/", site.board),
@@ -64,9 +67,10 @@ def make_site(watch: Watch, *, lifts: Mapping[str, Path], token: str | None) -> 
 
 
 class _Site:
-    def __init__(self, watch: Watch, lifts: Mapping[str, Path]) -> None:
+    def __init__(self, watch: Watch, lifts: Mapping[str, Path], stopping: asyncio.Event) -> None:
         self._watch = watch
         self._lifts = lifts
+        self._stopping = stopping
         self._environment = Environment(
             loader=PackageLoader("falkirk.watch.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -82,7 +86,9 @@ class _Site:
             sort=text(values, "sort", SORTS[0]),
         )
         board = make_board(self._watch.latest.values(), query)
-        return self._page("board.html", title="Clusters", board=board, query=query, sorts=SORTS)
+        return self._page(
+            "board.html", title="Clusters", board=board, query=query, sorts=SORTS, revision=self._revision(None)
+        )
 
     async def board_table(self, request: Request) -> Response:
         clusters = sorted(self._watch.latest.values(), key=lambda found: found.cluster)
@@ -110,7 +116,7 @@ class _Site:
             picture=make_picture(found, events),
             sizes={"width": WIDTH, "label": LABEL, "row": ROW},
             lift=None if directory is None else read_lift(directory),
-            tables=[*TABLES, "events"],
+            revision=self._revision(found.cluster),
             has_journal=self._watch.journal is not None,
         )
 
@@ -144,33 +150,34 @@ class _Site:
         )
 
     async def updates(self, request: Request) -> Response:
-        name = request.query_params.get("name")
+        values = request.query_params
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(self._updates(name), media_type="text/event-stream", headers=headers)
+        updates = self._updates(values.get("name"), text(values, "seen"))
+        return StreamingResponse(updates, media_type="text/event-stream", headers=headers)
 
-    async def _updates(self, name: str | None) -> AsyncIterator[str]:
-        """Yield an event whenever findings are newer than those that the reader may have seen."""
-        seen, alive_s = self._revision(name), 0.0
+    async def _updates(self, name: str | None, seen: str) -> AsyncIterator[str]:
+        """Yield an event whenever there is more than the reader has `seen`, until the page ends."""
+        quiet_s = 0.0
         yield "retry: 2000\n\n"
-        while True:
-            await asyncio.sleep(_LOOK_S)
-            alive_s += _LOOK_S
+        while not self._stopping.is_set():
             revision = self._revision(name)
             if revision != seen:
-                seen, alive_s = revision, 0.0
-                yield f"event: findings\ndata: {msgspec.json.encode(sum(revision)).decode()}\n\n"
-            elif alive_s >= _ALIVE_S:
-                alive_s = 0.0
+                seen, quiet_s = revision, 0.0
+                yield f"event: findings\ndata: {revision}\n\n"
+            elif quiet_s >= _ALIVE_S:
+                quiet_s = 0.0
                 yield ": alive\n\n"
+            quiet_s += _LOOK_S
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), _LOOK_S)
 
-    def _revision(self, name: str | None) -> tuple[int, ...]:
+    def _revision(self, name: str | None) -> str:
+        """Return what differs whenever a page would: of one cluster, of all without a name."""
         latest = self._watch.latest
-        if name is None:
-            return tuple(found.at_ms for found in latest.values())
-        directory = self._lifts.get(name)
+        shown = list(latest.values()) if name is None else [latest[name]] if name in latest else []
+        directory = None if name is None else self._lifts.get(name)
         lift = None if directory is None else read_lift(directory)
-        entries = 0 if lift is None else len(lift.entries)
-        return (latest[name].at_ms, entries) if name in latest else (entries,)
+        return f"{len(shown)}-{sum(found.at_ms for found in shown)}-{0 if lift is None else len(lift.entries)}"
 
     async def sign_in(self, request: Request) -> Response:
         return self._page("sign_in.html", title="Sign in", is_wrong="wrong" in request.query_params)
