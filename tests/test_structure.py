@@ -21,8 +21,6 @@ UNUSED: dict[str, str] = {
     "falkirk.client.groups.blocking.GroupAdmin": PYTHON_API,
     "falkirk.client.groups.blocking.GroupAdmin.find_coordinators": PYTHON_API,
     "falkirk.watch.alarms._NoRedirects.redirect_request": CALLED_BY_LIBRARY,
-    "falkirk.watch.journal.Journal.moment": PYTHON_API,
-    "falkirk.watch.journal.Journal.moments": PYTHON_API,
     "falkirk.pipeline.transforms.client_blockers.client_blockers": PYTHON_API,
     "falkirk.pipeline.sources.file_source.FileSource.streamReader": CALLED_BY_LIBRARY,
     "falkirk.pipeline.sources.file_stream.FileStreamReader.initialOffset": CALLED_BY_LIBRARY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -14,7 +14,7 @@ from falkirk.watch.page.access import is_loopback
 from falkirk.watch.page.site import make_site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from falkirk.protocol.endpoint import Endpoint
@@ -56,7 +56,9 @@ async def serving_page(
         server_header=False,
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
-    server = _Server(config)
+    server = uvicorn.Server(config)
+    # Signals are the watch's own.
+    server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
     serving = asyncio.create_task(server.serve([listener]))
     try:
         host = f"[{endpoint.host}]" if family is socket.AF_INET6 else endpoint.host
@@ -66,12 +68,3 @@ async def serving_page(
         server.should_exit = True
         await serving
         listener.close()
-
-
-class _Server(uvicorn.Server):
-    """Signals are the watch's own."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Take none."""
-        yield
