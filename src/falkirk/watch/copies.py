@@ -21,10 +21,10 @@ _SOURCE = "__cluster_metadata-0"
 class MetadataTail:
     """The metadata log since it was last drained: a snapshot, if one has replaced the log, and batches behind it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, end_offset: int = 0, last_epoch: int = 0) -> None:
         self.directory = directory
-        self.end_offset = 0
-        self.last_epoch = 0
+        self.end_offset = end_offset
+        self.last_epoch = last_epoch
         self._snapshot: Snapshot | None = None
         self._batches: list[RecordBatch] = []
 

@@ -115,6 +115,9 @@ class Follower:
             await check_same_cluster(leader, brokers)
         if leader.cluster_id != self.state.cluster_id:
             self._begin(leader.cluster_id)
+        if self._tail.end_offset != self.state.end_offset:
+            # What was fetched could not be applied: it is fetched and tried again.
+            self._tail = MetadataTail(self._folder, self.state.end_offset, self.state.epoch)
         async with asyncio.TaskGroup() as tasks:
             if brokers is not None:
                 for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE):

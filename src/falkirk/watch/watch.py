@@ -102,7 +102,7 @@ class Watch:
     async def findings(self) -> AsyncIterator[Findings]:
         """Yield the findings of each cluster that has any, then those that change, and each anew every few seconds.
 
-        Who reads slowly gets the latest of each cluster, not all in between.
+        Who reads slowly gets the latest of each cluster, not all in between. Raises what no follower expects.
         """
         names: asyncio.Queue[str] = asyncio.Queue()
         for name in self.latest:
@@ -114,12 +114,18 @@ class Watch:
                 waiting.add(await names.get())
                 while not names.empty():
                     waiting.add(names.get_nowait())
+                self._raise_failures()
                 for name in sorted(waiting):
                     if name in self.latest:
                         yield self.latest[name]
                 waiting.clear()
         finally:
             self._readers.discard(names)
+
+    def _raise_failures(self) -> None:
+        for followed in self._followed.values():
+            if followed.task.done() and not followed.task.cancelled():
+                followed.task.result()
 
     async def events(self) -> AsyncIterator[WatchEvent]:
         """Yield what happens from now on; with a journal, once it is stored."""

@@ -66,18 +66,18 @@ class WatchedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class WebhookAlarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A webhook. `secret_file`: of the HMAC; `on`: kinds of events."""
+    """A webhook. `secret_file`: of the HMAC; `kinds`: of events."""
 
     url: str
     secret_file: str | None = None
-    on: list[EventKind] | None = None
+    kinds: list[EventKind] | None = None
 
 
 class CommandAlarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A command for `/bin/sh -c`; `on`: kinds of events."""
+    """A command for `/bin/sh -c`; `kinds`: of events."""
 
     command: str
-    on: list[EventKind] | None = None
+    kinds: list[EventKind] | None = None
 
 
 class Alarms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -150,8 +150,8 @@ class WatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 raise WatchError(
                     f"alarms.webhooks[{number}].url: {hook.url!r} begins with neither http:// nor https://"
                 )
-            found.append(Webhook(hook.url, _secret(hook, number, folder), _kinds(hook.on)))
-        found += [Command(each.command, _kinds(each.on)) for each in self.alarms.exec]
+            found.append(Webhook(hook.url, _secret(hook, number, folder), _kinds(hook.kinds)))
+        found += [Command(each.command, _kinds(each.kinds)) for each in self.alarms.exec]
         names = [channel.name for channel in found]
         for name in names:
             if names.count(name) > 1:
@@ -212,5 +212,5 @@ def _secret_of(field: str, path: Path) -> bytes:
     return secret
 
 
-def _kinds(on: list[EventKind] | None) -> frozenset[EventKind]:
-    return DEFAULT_KINDS if on is None else frozenset(on)
+def _kinds(kinds: list[EventKind] | None) -> frozenset[EventKind]:
+    return DEFAULT_KINDS if kinds is None else frozenset(kinds)

@@ -81,6 +81,11 @@ class ClusterState:
         """Up to where the metadata log was read, exclusive."""
         return self._ledger.end_offset
 
+    @property
+    def epoch(self) -> int:
+        """The epoch of the last record that was read; 0 before the first."""
+        return self._ledger.epoch
+
     def revision(self, now_ms: int) -> tuple[object, ...]:
         """Return what changes whenever findings show something else than the passing of time and how far was read."""
         image = self._ledger.image

@@ -144,9 +144,11 @@ class GroupIndex:
             self._groups[key] = judged.readable
         changed = before != judged.readable
         for index, target in enumerate(self._targets):
-            known = {lost.loss: lost.place for lost in self._losses[index].get(key, ())}
+            known = {_identity(lost.loss): lost.place for lost in self._losses[index].get(key, ())}
             losses = self._lost(index, target, partition, judged)
-            lost = tuple(LostOfGroup(loss, known.get(loss) or _place(partition, judged, loss)) for loss in losses)
+            lost = tuple(
+                LostOfGroup(loss, known.get(_identity(loss)) or _place(partition, judged, loss)) for loss in losses
+            )
             changed |= lost != self._losses[index].get(key, ())
             if lost:
                 self._losses[index][key] = lost
@@ -164,6 +166,11 @@ class GroupIndex:
             skipped={},
         )
         return group_losses(answer, name=name, source=name)
+
+
+def _identity(loss: ReportedLoss) -> tuple[str, str, int | None]:
+    """Return by what a loss is known again: its counts may change."""
+    return loss.kind, loss.key, loss.offset
 
 
 def _place(partition: int, judged: JudgedGroup, loss: ReportedLoss) -> Place:

@@ -75,6 +75,11 @@ class MetadataLedger:
         """Up to where the log was read, exclusive."""
         return self._loader.loaded.end_offset
 
+    @property
+    def epoch(self) -> int:
+        """The epoch of the last record; 0 before the first."""
+        return max(self._loader.loaded.epoch, 0)
+
     def load(self, snapshot: Snapshot | None, batches: Sequence[MetadataBatch]) -> None:
         """Replace everything; takes time in proportion to the image and the batches."""
         loader = MetadataLoader()

@@ -1,0 +1,1 @@
+"""Alert rules and a Grafana dashboard for the metrics of a watch."""
