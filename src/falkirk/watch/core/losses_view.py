@@ -6,6 +6,7 @@ import heapq
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.losses.loss import Outcome
+from falkirk.operations.lift_findings import SHOWN_PARTITIONS
 from falkirk.watch.core.findings import FoundLoss, first_written, written_order
 from falkirk.watch.core.remedies import remedy_of
 
@@ -32,6 +33,8 @@ class LossesView:
         rules = [index.rules_of(target) for target in range(len(targets))]
         self.lost = [_sum(index.counts(each.lost), groups.counts(target)) for target, each in enumerate(rules)]
         self.inaccessible = [index.counts(each.inaccessible) for each in rules]
+        # By name, as a check of the whole image lists them.
+        self.lacking = heapq.nsmallest(SHOWN_PARTITIONS, index.lacking.values(), key=lambda each: each.partition)
         found = list(self._all())
         self.count = len(found)
         self.shown = tuple(heapq.nsmallest(LOSSES_SHOWN, found, key=written_order))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from falkirk.ledger.findings import Blocker, BlockerKind
@@ -12,7 +11,6 @@ from falkirk.logdir.kraft_conversion import reason_not_kept
 from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse, cut_off_by_lowering
 from falkirk.metadata.controller.features.coordinator_use import OpenTransaction as TransactionInUse
 from falkirk.operations.lift_findings import (
-    SHOWN_PARTITIONS,
     isr_blockers,
     silent_nodes,
     unregistered_voters,
@@ -94,8 +92,7 @@ class Known:
         return True if blockers else None if not self.nodes_are_fresh else False
 
     def _blockers(self, target: Target) -> Iterator[Blocker]:
-        lacking = self.index.lacking
-        yield from isr_blockers(list(islice(lacking.values(), SHOWN_PARTITIONS)), len(lacking))
+        yield from isr_blockers(self.view.lacking, len(self.index.lacking))
         yield from unsupporting_nodes(self.image, target)
         if self.nodes_are_fresh and self.observation is not None:
             yield from (found for found in silent_nodes(self.observation) if isinstance(found, Blocker))
