@@ -148,6 +148,8 @@ def test_a_watch_that_is_killed_again_and_again_loses_no_alarm_and_stores_none_t
             time.sleep(0.15 * turn)
             os.kill(process.pid, signal.SIGKILL)
     with start_watch(running, journal, out) as process:
+        # From its first line on it ends by a signal as it should.
+        assert process.stdout.readline()
         deadline_s = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline_s:
             time.sleep(0.5)
