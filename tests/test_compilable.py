@@ -81,6 +81,14 @@ def outermost(annotation: ast.expr) -> str:
     return ast.unparse(annotation)
 
 
+def generic_dataclasses_with_slots(module: ast.Module) -> Iterator[ast.AST]:
+    """Slots are a second class, which fails at import if the first is generic."""
+    for node in ast.walk(module):
+        is_generic = isinstance(node, ast.ClassDef) and any(outermost(base) == "Generic" for base in node.bases)
+        if is_generic and any("slots=True" in ast.unparse(decorator) for decorator in node.decorator_list):
+            yield node
+
+
 def called(decorator: ast.expr) -> str:
     return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
@@ -135,6 +143,7 @@ def classes_with_keywords(module: ast.Module) -> Iterator[ast.AST]:
 
 HOT_RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
     (lazy_searches, "next((a for a in b if a), None)"),
+    (generic_dataclasses_with_slots, "@dataclass(slots=True)\nclass A(Generic[T]): pass"),
     (classes_with_keywords, "class A(Struct, frozen=True): pass"),
     (fields_of_absent_classes, 'if TYPE_CHECKING:\n    from a import B\n@dataclass()\nclass C:\n    b: "B[int]"'),
 )

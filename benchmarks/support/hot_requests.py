@@ -51,7 +51,7 @@ RECORD_BYTES = 1024
 VALUE = bytes(number * 7 % 251 for number in range(RECORD_BYTES))
 CONSUMER = 0
 RANGE = "range"
-SECONDS = 0.4
+SECONDS = 0.25
 TURNS = 5
 CLIENT_ID = 1_000_000
 

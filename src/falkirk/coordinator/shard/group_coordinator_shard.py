@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.coordinator.classic.description import describe
 from falkirk.coordinator.classic.group import ClassicGroup
 from falkirk.coordinator.classic.leaves import leaving_members
@@ -69,7 +67,6 @@ GROUPS_AT_ONCE: Final = 500
 """How many groups are looked through, or begin to be coordinated, in one slice: some 10 ms."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class GroupCoordinatorShard:
     """State is in `context.groups` and `offsets.store`. Replies are whole responses, except for multi-group requests.
 

@@ -64,7 +64,8 @@ class HostState(enum.StrEnum):
     CLOSED = "Closed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Without slots: they would be a second class, which mypyc cannot make of a generic one.
+@dataclass(frozen=True, kw_only=True)
 class HostContext(Generic[S]):
     """What all hosted shards of a coordinator share.
 

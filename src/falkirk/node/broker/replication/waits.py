@@ -10,8 +10,6 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.timers import Timers
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicPartition
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class Wait(ABC):
     """One request. It responds exactly once: when `try_complete` returns True, or at `expire`."""
 
@@ -40,7 +37,6 @@ class Wait(ABC):
         """Respond with what there is."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class OrderedWait(Wait):
     """A request that waits for offsets: at each partition later requests wait for higher ones."""
 

@@ -11,8 +11,6 @@ from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import (
     AddPartitionsToTxnManager,
     PartitionsOfTransaction,
@@ -68,7 +66,6 @@ class _Begun:
     give_up_ms: int
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class TransactionVerification:
     """One for each broker."""
 
