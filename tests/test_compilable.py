@@ -81,11 +81,11 @@ def outermost(annotation: ast.expr) -> str:
     return ast.unparse(annotation)
 
 
-def generic_dataclasses_with_slots(module: ast.Module) -> Iterator[ast.AST]:
-    """Slots are a second class, which fails at import if the first is generic."""
+def generic_dataclasses(module: ast.Module) -> Iterator[ast.AST]:
+    """They fail when they are imported."""
     for node in ast.walk(module):
         is_generic = isinstance(node, ast.ClassDef) and any(outermost(base) == "Generic" for base in node.bases)
-        if is_generic and any("slots=True" in ast.unparse(decorator) for decorator in node.decorator_list):
+        if is_generic and "dataclass" in map(called, node.decorator_list):
             yield node
 
 
@@ -143,7 +143,7 @@ def classes_with_keywords(module: ast.Module) -> Iterator[ast.AST]:
 
 HOT_RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
     (lazy_searches, "next((a for a in b if a), None)"),
-    (generic_dataclasses_with_slots, "@dataclass(slots=True)\nclass A(Generic[T]): pass"),
+    (generic_dataclasses, "@dataclass()\nclass A(Generic[T]): pass"),
     (classes_with_keywords, "class A(Struct, frozen=True): pass"),
     (fields_of_absent_classes, 'if TYPE_CHECKING:\n    from a import B\n@dataclass()\nclass C:\n    b: "B[int]"'),
 )

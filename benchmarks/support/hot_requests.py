@@ -17,7 +17,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from falkirk.node.config.node_config import BROKER
-from falkirk.node.effects import Send
+from falkirk.node.effects import Fact, Send
 from falkirk.node.events import BytesReceived, ConnectionAccepted
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.connection import Connection, ResponseReceived, Role
@@ -96,6 +96,8 @@ class Client:
         for _ in range(repeats):
             effects = step([received], now_ms)
         taken = time.process_time() - start
+        failed = [effect for effect in effects if isinstance(effect, Fact) and effect.level == "error"]
+        assert failed == [], failed
         sent = b"".join(bytes(piece) for piece in sends(effects))
         assert sent.count(correlation) >= kind.in_flight, effects
         self._connection = Connection(role=Role.CLIENT, client_id="client")

@@ -38,6 +38,7 @@ SIZES = st.lists(st.tuples(st.sampled_from([0, 1, 70, 200]), st.integers(1, 120)
 STEPS = st.sampled_from([0, 1, 30, 5_000, -1, -70, 10**12])
 
 
+@pytest.mark.source
 @given(sizes=SIZES, step=STEPS, key=st.none() | st.binary(max_size=3), data=st.data())
 def test_a_scan_finds_the_same_whether_records_are_read_together_or_not(sizes, step, key, data):
     values = [b"v" * size for size, count in sizes for _ in range(count)]

@@ -7,7 +7,7 @@ requests beyond the limit wait as bytes, and a client that sends more than fits 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
 from falkirk.node.connections.api_uses import ApiUses
@@ -316,9 +316,11 @@ class ClientConnections:
             return
         self._complete(client, request, (client.connection.send_nothing(request.request),))
 
-    def _complete(self, client: ClientConnection, request: OpenRequest, sent: Sequence[bytes]) -> None:
-        for data in filter(None, sent):
-            self._effects(Send(client.connection_id, data))
+    def _complete(self, client: ClientConnection, request: OpenRequest, sent: Sequence[Any]) -> None:
+        # Any: bytes, or views of large fields.
+        for data in sent:
+            if data:
+                self._effects(Send(client.connection_id, data))
         self._end(client, request)
 
     def answer_and_remember(self, request: OpenRequest, body: bytes) -> None:

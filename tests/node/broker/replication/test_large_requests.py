@@ -21,6 +21,8 @@ from falkirk.storage.log.unified_log import UnifiedLog
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.source
+
 BROKER = 101
 PARTITIONS = 24
 AT_ONCE = 5

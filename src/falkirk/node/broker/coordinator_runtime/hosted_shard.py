@@ -10,7 +10,6 @@ no state of the committed part beside that of the end, so reads wait as writes d
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from functools import partial
 from traceback import format_exc
 from typing import TYPE_CHECKING, Final, Generic
@@ -64,9 +63,7 @@ class HostState(enum.StrEnum):
     CLOSED = "Closed"
 
 
-# Without slots: they would be a second class, which mypyc cannot make of a generic one.
-@dataclass(frozen=True, kw_only=True)
-class HostContext(Generic[S]):
+class HostContext(Generic[S]):  # mypyc makes no dataclass of a generic class
     """What all hosted shards of a coordinator share.
 
     `name` begins the names of its facts: "group-coordinator". `make_shard` makes an empty shard for a leader epoch, and
@@ -74,18 +71,34 @@ class HostContext(Generic[S]):
     metadata. `touch` gets a shard that must end the step, `send_markers` markers whose decision is committed.
     """
 
-    name: str
-    step: Step
-    replicas: ReplicaManager
-    effects: "Callable[[Effect], None]"
-    make_shard: "Callable[[int], S]"
-    make_loader: "Callable[[S], ShardLoader]"
-    enter: "Callable[[S], None]"
-    touch: "Callable[[HostedShard[S]], None]"
-    send_markers: "Callable[[HostedShard[S], S, Sequence[TransactionMarkers]], None]"
-    encoder: RecordEncoder
-    compression: Compression
-    commit_timeout_ms: int
+    def __init__(
+        self,
+        *,
+        name: str,
+        step: Step,
+        replicas: ReplicaManager,
+        effects: Callable[[Effect], None],
+        make_shard: Callable[[int], S],
+        make_loader: Callable[[S], ShardLoader],
+        enter: Callable[[S], None],
+        touch: Callable[[HostedShard[S]], None],
+        send_markers: Callable[[HostedShard[S], S, Sequence[TransactionMarkers]], None],
+        encoder: RecordEncoder,
+        compression: Compression,
+        commit_timeout_ms: int,
+    ) -> None:
+        self.name = name
+        self.step = step
+        self.replicas = replicas
+        self.effects = effects
+        self.make_shard = make_shard
+        self.make_loader = make_loader
+        self.enter = enter
+        self.touch = touch
+        self.send_markers = send_markers
+        self.encoder = encoder
+        self.compression = compression
+        self.commit_timeout_ms = commit_timeout_ms
 
 
 class HostedShard(Generic[S]):
