@@ -13,7 +13,7 @@ import pytest
 from compile import hot_modules
 
 PACKAGE = Path(__file__).parent.parent / "src/falkirk"
-DRIVERS = {"cli", "client", "columnar", "lift", "logdir", "mirror", "operations", "pipeline", "server"}
+DRIVERS = {"cli", "client", "columnar", "lift", "logdir", "mirror", "operations", "pipeline", "server", "watch"}
 CORE = {
     path: ast.parse(path.read_text())
     for path in sorted(PACKAGE.rglob("*.py"))
