@@ -103,6 +103,16 @@ def test_open_transactions_that_do_not_end_are_named_with_what_to_do_and_never_a
     )
 
 
+def test_a_controller_that_needs_longer_itself_is_asked_again_and_no_transaction_is_aborted():
+    lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would cut off what is in use", "open_transaction")
+    slow = refused(ErrorCode.REQUEST_TIMED_OUT, "What would be lost was not found out in time.")
+    updates, error = lower([lossy, slow, UpdateFeaturesResponse()], accepted=["open_transaction"])
+    _, hasty, patient = updates
+    assert error is None
+    assert not any(allows_aborts(each.unknown_tagged_fields) for each in updates)
+    assert hasty.timeout_ms < patient.timeout_ms
+
+
 def test_losses_that_were_not_there_at_the_check_are_named():
     lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would lose", "consumer_group", "not_read")
     _, error = lower([lossy], accepted=["consumer_group"])
