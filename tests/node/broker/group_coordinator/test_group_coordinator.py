@@ -347,6 +347,7 @@ def steps_that_append(cluster, broker, group_id):
     return appended
 
 
+@pytest.mark.source
 def test_the_offsets_of_a_large_deleted_topic_go_some_in_each_step():
     cluster = a_cluster(brokers=1)
     cluster.create("large", partitions=100, factor=1)
