@@ -150,6 +150,24 @@ def test_a_lost_answer_is_asked_for_again_when_the_coordinator_is_found() -> Non
     assert isinstance(made.due(4_000, versions), HeartbeatRequest)
 
 
+@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, None])
+def test_a_sync_is_not_repeated_since_an_earlier_assignment_may_answer_it(error: ErrorCode | None) -> None:
+    made = member()
+    made.due(0, versions)
+    made.answered(joined(), 0)
+    made.due(0, versions)
+
+    if error is None:
+        made.lost(0)
+    else:
+        made.answered(SyncGroupResponse(error_code=error), 0)
+    made.found_coordinator()
+
+    again = made.due(100, versions)
+    assert isinstance(again, JoinGroupRequest)
+    assert again.member_id == "me"
+
+
 def test_any_other_error_ends_it() -> None:
     made = stable()
     made.due(3_000, versions)

@@ -82,10 +82,13 @@ class Watch:
         self.watch.at_end({number: Broker(number, [log]) for number, log in enumerate(logs, 1)})
 
 
-def image(isr: list[int], offset: int = 1, replicas: tuple[int, ...] = (1, 2, 3)) -> MetadataImage:
+def image(isr: list[int], offset: int = 1, replicas: tuple[int, ...] = (1, 2, 3), epoch: int = 0) -> MetadataImage:
     delta = MetadataDelta(EMPTY)
     delta.replay(TopicRecord(name="a", topic_id=TOPIC_ID))
-    delta.replay(PartitionRecord(partition_id=0, topic_id=TOPIC_ID, replicas=replicas, isr=tuple(isr), leader=isr[0]))
+    partition = PartitionRecord(
+        partition_id=0, topic_id=TOPIC_ID, replicas=replicas, isr=tuple(isr), leader=isr[0], leader_epoch=epoch
+    )
+    delta.replay(partition)
     return delta.apply(Provenance(offset))
 
 
@@ -166,6 +169,17 @@ def test_a_leader_without_an_acknowledged_record():
     watch.step(2, A)
     problem = violation(lambda: watch.step(2, A, led_epoch=2))
     assert "on broker 2 has nothing at offset 1, acknowledged was p:1:" in problem
+
+
+def test_a_leader_that_learns_late_of_a_leadership_that_is_over():
+    watch = Watch(AckedRecordsSurvive())
+    watch.step(2, A)
+    watch.watch.published(image([1, 3], offset=2, epoch=3))
+    watch.step(1, A, B, led_epoch=3)
+    watch.history.record_acked(KEY, 0, [A[1], B[1]])
+    watch.step(2, A, led_epoch=2)
+    watch.watch.published(image([2, 3], offset=3, epoch=4))
+    assert "on broker 2 has nothing at offset 1" in violation(lambda: watch.step(2, A, led_epoch=4))
 
 
 def test_an_acknowledged_or_read_record_that_is_another_one_in_the_end():

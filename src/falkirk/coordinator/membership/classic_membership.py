@@ -115,6 +115,12 @@ class ClassicMembership(Membership):
             case _:
                 raise AssertionError(f"no request of a member is answered by {type(response).__name__}")
 
+    def lost(self, now_ms: int) -> None:
+        """Record that the last request got no response; a SyncGroup is not repeated, see `_synced`."""
+        super().lost(now_ms)
+        if self.state is State.JOINED:
+            self.state = State.UNJOINED
+
     def rejoin(self, now_ms: int) -> None:
         """Make the group rebalance, as the leader has new information."""
         self._give_up()
@@ -178,6 +184,11 @@ class ClassicMembership(Membership):
         self.state = State.JOINED
 
     def _synced(self, response: SyncGroupResponse, now_ms: int) -> None:
+        """Take the assignment. Whatever the error, the member joins again, as in Kafka.
+
+        A repeated SyncGroup may be answered with the assignment of the first one, of which the leader knows no more.
+        """
+        self.state = State.UNJOINED
         if self._refused(response.error_code, now_ms):
             return
         assignment = ConsumerProtocolAssignment()
