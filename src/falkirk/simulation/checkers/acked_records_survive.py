@@ -21,8 +21,8 @@ class AckedRecordsSurvive(DataChecker):
     def leads(self, broker_id: int, log: LogView) -> None:
         """Check that a new leader has everything acknowledged so far.
 
-        A broker that is behind may learn of a leadership that a later one has replaced: what its successors acknowledged
-        since, it need not have.
+        A broker that is behind may learn of a leadership that a later one has replaced: it need not have what the later
+        leader acknowledged.
         """
         partition = self.logs.partition(log.key)
         if partition is None or log.led_epoch is None or log.led_epoch >= partition.leader_epoch:
