@@ -96,6 +96,8 @@ REFUSALS = [
     (("fleet", "ingest", "c", "--tables", "topics,nope"), 2, "--tables: no table is called nope"),
     (("fleet", "ingest", "c", "--tables", ""), 2, "--tables: no table is called ''"),
     (("fleet", "ingest", "c", "--spark-conf", "x"), 2, "--spark-conf: 'x' is not KEY=VALUE"),
+    (("fleet", "ingest", "c", "--clusters", "or*"), 1, "--clusters: no cluster of the inputs is called or*"),
+    (("fleet", "stream", "c", "--clusters", ","), 2, "--clusters: names no cluster"),
     (("fleet", "ingest", "c", "--request-log", "none"), 1, "none: no such file or directory"),
     (("fleet", "report", "--to", "3.9"), 1, "fleet-warehouse: no warehouse here; `falkirk fleet ingest` makes one"),
     (("fleet", "report", "--to", "3.2"), 1, "3.2: "),
@@ -286,5 +288,5 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(spark, falkirk, tmp_path):
 def sorted_rows(spark, warehouse, table):
     from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
-    rows = FleetTables(spark, Warehouse.open(str(warehouse)))[table].toArrow().to_pylist()
+    rows = FleetTables(spark, Warehouse.open(str(warehouse)))[table].drop("ingested_at").toArrow().to_pylist()
     return json.dumps(sorted(rows, key=repr), default=str)

@@ -1,8 +1,11 @@
+import json
+
 import pytest
+from made_clusters import MadeCluster
 
 from falkirk.pipeline.errors import InventoryError
-from falkirk.pipeline.fleet import UNKNOWN_CLUSTER
-from falkirk.pipeline.inventory import find_fleet
+from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, ClusterTags
+from falkirk.pipeline.inventory import find_fleet, only_clusters
 
 
 def log_dir(folder, *, cluster="AAAAAAAAAAAAAAAAAAAAAA", node=1, metadata=False, version=1):
@@ -94,6 +97,8 @@ def test_an_inventory_names_clusters_nodes_and_request_logs(tmp_path):
 clusters:
   - name: orders
     as_of: 12
+    team: payments
+    region: eu-west-1
     nodes: [{id: 1, log_dirs: [n1], request_logs: ["*.log"], server_properties: n1.properties}]
     log_dirs: ["more/*"]
   - name: logs-only
@@ -102,6 +107,7 @@ clusters:
     )
     orders, logs_only = find_fleet([file]).clusters
     assert (orders.name, orders.as_of, [node.node_id for node in orders.nodes]) == ("orders", 12, [1, 2])
+    assert orders.tags == ClusterTags(team="payments", region="eu-west-1")
     assert orders.nodes[0].server_properties.get("controller.quorum.voters") == "1@h:9093"
     assert [(log.location.path, log.node_id) for log in orders.request_logs] == [(str(tmp_path / "n1.log"), 1)]
     assert (logs_only.cluster_id, logs_only.nodes, len(logs_only.request_logs)) == (None, (), 1)
@@ -189,3 +195,21 @@ def test_a_small_file_that_is_large_is_a_problem(tmp_path):
     log_dir(tmp_path / "n2", node=2)
     [problem] = find_fleet([str(tmp_path)]).problems[UNKNOWN_CLUSTER]
     assert problem["detail"].startswith(f"{large}: longer than 1048576 bytes")
+
+
+def test_clusters_are_chosen_by_names_and_patterns(tmp_path):
+    for name in ("orders-eu", "orders-us", "billing"):
+        MadeCluster(root=tmp_path / name).make()
+    entries = [{"name": name, "log_dirs": [f"{name}/*"]} for name in ("orders-eu", "orders-us", "billing")]
+    (tmp_path / "fleet.yaml").write_text(json.dumps({"clusters": entries}))
+    fleet = find_fleet([str(tmp_path / "fleet.yaml")])
+
+    def names(*patterns):
+        return [cluster.name for cluster in only_clusters(fleet, patterns).clusters]
+
+    assert names() == ["orders-eu", "orders-us", "billing"]
+    assert names("orders-*") == ["orders-eu", "orders-us"]
+    assert names("billing", "orders-eu") == ["orders-eu", "billing"]
+    assert only_clusters(fleet, ["billing"]).problems.keys() == {"billing"}
+    with pytest.raises(InventoryError, match=r"--clusters: no cluster of the inputs is called gone\*"):
+        names("billing", "gone*")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from falkirk.pipeline.ingest.run import _change
-from falkirk.pipeline.ingest.run_unit import run_unit
+from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
+from falkirk.pipeline.ingest.unit import batched
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.warehouse import Warehouse
@@ -17,6 +18,9 @@ from falkirk.pipeline.warehouse.warehouse import Warehouse
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from falkirk.pipeline.ingest.survey import ClusterSurvey
+    from falkirk.pipeline.warehouse.manifest import Piece
 
 
 def ingested_rows(inputs: Sequence[str | Path], warehouse: Path, *, as_of: int | None = None) -> dict[str, list[str]]:
@@ -26,15 +30,20 @@ def ingested_rows(inputs: Sequence[str | Path], warehouse: Path, *, as_of: int |
     [cluster] = find_fleet([str(path) for path in inputs], as_of=as_of).clusters
     with place.writing():
         survey = survey_cluster(cluster, [], options)
-        change = _change(survey, [run_unit(unit, options)[1] for unit in survey.units])
+        change = _change(survey, made_pieces(survey, options))
         place.commit([change])
     rows: dict[str, list[str]] = {}
-    for piece in change.after.pieces.values():
-        for file in piece.files:
-            table = pq.read_table(warehouse / file.path, partitioning=None)
-            rows.setdefault(file.table, []).extend(map(_text, table.to_pylist()))
+    for file in change.after.files().values():
+        table = pq.read_table(warehouse / file.path, partitioning=None)
+        rows.setdefault(file.table, []).extend(map(_text, table.to_pylist()))
     rows.pop("log_dirs", None)
     return {table: sorted(found) for table, found in sorted(rows.items())}
+
+
+def made_pieces(survey: ClusterSurvey, options: IngestOptions) -> list[Piece]:
+    """Do the work that a survey has left."""
+    batches = batched(survey.units, options.split_bytes)
+    return [piece for batch in batches for _, piece in run_units(batch, options)]
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -190,6 +190,7 @@ def _clusters(cluster: Cluster) -> list[Row]:
             "dynamic_voters": _dynamic_voters(cluster),
             "has_majority": None if cluster.voters is None or cluster.chosen is None else True,
             "is_complete": True,
+            **dict.fromkeys(("owner", "team", "region", "environment", "ingested_at")),
         }
     ]
 

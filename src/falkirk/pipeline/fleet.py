@@ -50,6 +50,16 @@ class RequestLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterTags:
+    """What an inventory says of a cluster beside its files: columns of table `clusters`."""
+
+    owner: str | None = None
+    team: str | None = None
+    region: str | None = None
+    environment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetCluster:
     """One cluster. `cluster_id` is None if only its request logs are known."""
 
@@ -59,3 +69,4 @@ class FleetCluster:
     request_logs: tuple[RequestLog, ...] = ()
     # The state is that before this offset of the metadata log; None: at its end.
     as_of: int | None = None
+    tags: ClusterTags = ClusterTags()

@@ -12,6 +12,7 @@ An inventory is YAML:
         log_dirs: ["s3://backups/orders/*"]     # directories of nodes that are not listed one by one
         request_logs: []
         as_of: 120000                           # tables hold the state before this offset of the metadata log
+        owner: orders-oncall@example.com        # this and team, region, environment: columns of table `clusters`
 
 Relative paths start at the inventory's own directory. Without an inventory, directories are sorted into clusters by
 their `meta.properties`, and each cluster is named by its id.
@@ -19,6 +20,7 @@ their `meta.properties`, and each cluster is named by its id.
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +29,15 @@ import msgspec
 
 from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import Location, expand, open_location
-from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, FleetCluster, FleetLogDir, FleetNode, RequestLog, is_cluster_name
+from falkirk.pipeline.fleet import (
+    UNKNOWN_CLUSTER,
+    ClusterTags,
+    FleetCluster,
+    FleetLogDir,
+    FleetNode,
+    RequestLog,
+    is_cluster_name,
+)
 from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.log_dir_names import LIVE_MARKER, OWN_SUFFIXES
@@ -62,6 +72,10 @@ class ClusterEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     log_dirs: list[str] = msgspec.field(default_factory=list)
     request_logs: list[str] = msgspec.field(default_factory=list)
     as_of: int | None = None
+    owner: str | None = None
+    team: str | None = None
+    region: str | None = None
+    environment: str | None = None
 
 
 class InventoryFile(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -97,6 +111,24 @@ def find_fleet(inputs: Sequence[str], *, request_logs: Sequence[str] = (), as_of
     return finder.fleet()
 
 
+def only_clusters(fleet: Fleet, patterns: Sequence[str]) -> Fleet:
+    """Return the clusters whose names match one of the patterns, all without a pattern.
+
+    Raises InventoryError for a pattern that matches none.
+    """
+    if not patterns:
+        return fleet
+    names = [cluster.name for cluster in fleet.clusters]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise InventoryError(f"--clusters: no cluster of the inputs is called {pattern}")
+    wanted = {name for pattern in patterns for name in fnmatch.filter(names, pattern)} | {UNKNOWN_CLUSTER}
+    return Fleet(
+        clusters=tuple(cluster for cluster in fleet.clusters if cluster.name in wanted),
+        problems={name: rows for name, rows in fleet.problems.items() if name in wanted},
+    )
+
+
 def _add_inventory(finder: _Finder, text: str) -> None:
     file = Path(text)
     try:
@@ -112,6 +144,9 @@ def _add_inventory(finder: _Finder, text: str) -> None:
             )
         finder.begin_cluster(entry.name, text)
         finder.as_of[entry.name] = entry.as_of
+        finder.tags[entry.name] = ClusterTags(
+            owner=entry.owner, team=entry.team, region=entry.region, environment=entry.environment
+        )
         for node in (*entry.nodes, NodeEntry(log_dirs=entry.log_dirs, request_logs=entry.request_logs)):
             finder.add_directories(entry.name, node.id, [_beside(file, path) for path in node.log_dirs])
             if node.server_properties is not None:
@@ -128,6 +163,7 @@ class _Finder:
 
     def __init__(self) -> None:
         self.as_of: dict[str, int | None] = {}
+        self.tags: dict[str, ClusterTags] = {}
         # Name -> URI -> directory; clusters of an inventory begin without any.
         self._log_dirs: dict[str, dict[str, FleetLogDir]] = {}
         self._request_logs: dict[str, list[RequestLog]] = {}
@@ -193,6 +229,7 @@ class _Finder:
                     ),
                     request_logs=tuple(self._request_logs.get(name, ())),
                     as_of=self.as_of.get(name),
+                    tags=self.tags.get(name, ClusterTags()),
                 )
             )
             if not log_dirs and not self._request_logs.get(name):

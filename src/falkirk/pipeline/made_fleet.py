@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol import codec
 from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.java_hash_map import java_string_hash
 from falkirk.protocol.messages import (
     AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
@@ -41,7 +42,7 @@ from falkirk.protocol.record import Record
 from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.meta_properties import FILE_NAME as META_PROPERTIES
 from falkirk.storage.meta_properties import format_meta_properties, make_meta_properties
-from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.storage.partition_directory import GROUPS_TOPIC, METADATA_DIRECTORY
 from falkirk.storage.quorum_state import FILE_NAME as QUORUM_STATE
 from falkirk.storage.quorum_state import QuorumState, format_quorum_state
 from falkirk.storage.segment import SegmentFile, format_segment_file
@@ -70,11 +71,12 @@ _INT16: Final = struct.Struct(">h")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetShape:
-    """Size of a made fleet: partitions and groups of each cluster."""
+    """Size of a made fleet: partitions and groups of each cluster, and partitions of its `__consumer_offsets`."""
 
     clusters: int
     partitions: int = 100
     groups: int = 5
+    coordinator_partitions: int = 50
     seed: int = 1
 
 
@@ -123,9 +125,11 @@ class _MadeCluster:
             )
         segment = format_segment_file(SegmentFile(base_offset=end, kind="log"))
         (metadata / segment).write_bytes(b"".join(self._log(end)))
-        groups = log_dir / "__consumer_offsets-0"
-        groups.mkdir()
-        (groups / format_segment_file(SegmentFile(base_offset=0, kind="log"))).write_bytes(self._group_log())
+        first = format_segment_file(SegmentFile(base_offset=0, kind="log"))
+        for partition, log in enumerate(self._group_logs()):
+            groups = log_dir / f"{GROUPS_TOPIC}-{partition}"
+            groups.mkdir()
+            (groups / first).write_bytes(log)
 
     def _in_snapshot(self) -> Iterator[_Versioned]:
         at = self._before.latest_metadata_version
@@ -209,25 +213,28 @@ class _MadeCluster:
             acl = AccessControlEntryRecord(self._uuid(), 2, "topic-0000", 3, "User:app", "10.0.0.0/8", 3, 3)
             yield acl, 0
 
-    def _group_log(self) -> bytes:
-        records = [
-            Record(offset, self._began_ms, _coordinator_bytes(key, key_type), _coordinator_bytes(value, version))
-            for offset, (key_type, key, version, value) in enumerate(self._group_records())
-        ]
-        return build_batch(records, base_offset=0, leader_epoch=0) if records else b""
-
-    def _group_records(self) -> Iterator[tuple[int, WireMessage, int, WireMessage]]:
-        has_consumer_groups = "group.version" in self._after.supported_features()
+    def _group_logs(self) -> list[bytes]:
+        """Return the log of each partition of `__consumer_offsets`."""
+        count = self._shape.coordinator_partitions
+        records: list[list[Record]] = [[] for _ in range(count)]
         for number in range(self._shape.groups):
             group = f"group-{number:03}"
-            yield 1, OffsetCommitKey(group, "topic-0000", 0), 3, OffsetCommitValue(self._random.randrange(1 << 20))
-            if has_consumer_groups and number % 2:
-                member = ConsumerGroupMemberMetadataValue(client_id="app", client_host="/10.0.0.1")
-                member.subscribed_topic_names = ("topic-0000",)
-                yield 3, ConsumerGroupMetadataKey(group), 0, ConsumerGroupMetadataValue(epoch=1)
-                yield 5, ConsumerGroupMemberMetadataKey(group, f"{group}-member"), 0, member
-            else:
-                yield 2, GroupMetadataKey(group), 3, GroupMetadataValue(protocol_type="consumer", generation=1)
+            partition = records[abs(java_string_hash(group)) % count]
+            for key_type, key, version, value in self._group_records(group, number):
+                encoded = _coordinator_bytes(key, key_type), _coordinator_bytes(value, version)
+                partition.append(Record(len(partition), self._began_ms, *encoded))
+        return [build_batch(found, base_offset=0, leader_epoch=0) if found else b"" for found in records]
+
+    def _group_records(self, group: str, number: int) -> Iterator[tuple[int, WireMessage, int, WireMessage]]:
+        has_consumer_groups = "group.version" in self._after.supported_features()
+        yield 1, OffsetCommitKey(group, "topic-0000", 0), 3, OffsetCommitValue(self._random.randrange(1 << 20))
+        if has_consumer_groups and number % 2:
+            member = ConsumerGroupMemberMetadataValue(client_id="app", client_host="/10.0.0.1")
+            member.subscribed_topic_names = ("topic-0000",)
+            yield 3, ConsumerGroupMetadataKey(group), 0, ConsumerGroupMetadataValue(epoch=1)
+            yield 5, ConsumerGroupMemberMetadataKey(group, f"{group}-member"), 0, member
+        else:
+            yield 2, GroupMetadataKey(group), 3, GroupMetadataValue(protocol_type="consumer", generation=1)
 
     def _uuid(self) -> bytes:
         return self._random.randbytes(16)

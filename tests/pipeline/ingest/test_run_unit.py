@@ -6,7 +6,7 @@ from fleet_clusters import fleet_cluster
 from made_clusters import MadeCluster
 
 from falkirk.pipeline.ingest.file_growth import has_only_grown
-from falkirk.pipeline.ingest.run_unit import run_unit
+from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.warehouse import Warehouse
@@ -38,7 +38,7 @@ def rows(piece):
 
 def test_a_piece_of_whole_bytes_stays_while_its_file_only_grows(tmp_path):
     unit, options = records_unit(tmp_path)
-    _, piece = run_unit(unit, options)
+    [(_, piece)] = run_units([unit], options)
     assert rows(piece) > 0
     assert has_only_grown(unit.location, unit.end + 100, piece)
 
@@ -46,8 +46,8 @@ def test_a_piece_of_whole_bytes_stays_while_its_file_only_grows(tmp_path):
 @pytest.mark.parametrize("cut", [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}])
 def test_a_file_that_is_cut_while_it_is_read_is_read_again(tmp_path, cut):
     unit, options = records_unit(tmp_path)
-    _, whole = run_unit(unit, options)
-    _, piece = run_unit(replace(unit, location=replace(unit.location, disk=CutDisk(cut))), options)
+    [(_, whole)] = run_units([unit], options)
+    [(_, piece)] = run_units([replace(unit, location=replace(unit.location, disk=CutDisk(cut)))], options)
     assert rows(piece) == rows(whole) or not has_only_grown(unit.location, unit.end, piece)
 
 
@@ -59,6 +59,6 @@ def test_a_file_that_cannot_be_read_is_a_problem_and_is_read_again(tmp_path, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(PosixDisk, "read", fail)
-        _, piece = run_unit(unit, options)
+        [(_, piece)] = run_units([unit], options)
     assert [file.table for file in piece.files] == ["problems"]
     assert not has_only_grown(unit.location, unit.end, piece)

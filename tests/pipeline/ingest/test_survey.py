@@ -1,13 +1,18 @@
+from collections import Counter
+
 from data_files import live_files
 from fleet_clusters import fleet_cluster
+from ingested_rows import made_pieces
 from made_clusters import MadeCluster
+from pyarrow import parquet
 
-from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.commit import Change
 from falkirk.pipeline.warehouse.manifest import Manifest
 from falkirk.pipeline.warehouse.warehouse import Warehouse
+from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.record import Record
 from falkirk.storage.posix_disk import PosixDisk
 
 
@@ -57,7 +62,7 @@ def ingested(root, warehouse, tables=TABLES, **options):
     given = IngestOptions(warehouse=place.uri, tables=frozenset(tables), split_bytes=1 << 20, **options)
     with place.writing():
         found = survey_cluster(fleet_cluster(root), [], given)
-        made = [run_unit(unit, given)[1] for unit in found.units]
+        made = made_pieces(found, given)
         pieces = {piece.key: piece for piece in (*found.pieces, *made)}
         place.commit([Change(found.cluster, found.before, Manifest(cluster=found.cluster, pieces=pieces))])
     before = {} if found.before is None else found.before.pieces
@@ -86,3 +91,48 @@ def test_a_rebuild_reads_everything_again_and_leaves_other_tables(tmp_path):
     assert live_files(Warehouse.open(str(tmp_path / "w"))) == {
         file.path for piece in again.values() for file in piece.files
     }
+
+
+def test_all_partitions_of_a_coordinator_make_one_file_of_each_table(tmp_path):
+    log = [data_batch(0), data_batch(1)]
+    made = MadeCluster(root=tmp_path / "c", partitions={f"__consumer_offsets-{number}": log for number in range(50)})
+    made.make()
+    pieces, _ = ingested(made.root, tmp_path / "w")
+    place = Warehouse.open(str(tmp_path / "w"))
+    per_table = Counter(file.partition("/")[0] for file in live_files(place))
+    assert per_table["group_records"] == 1
+    assert set(per_table.values()) == {1}
+    assert sum(key.startswith("group_records") for key in pieces) == 50
+
+
+def test_pieces_that_share_a_file_with_a_changed_one_are_made_anew(tmp_path):
+    names = ["__consumer_offsets-0", "__consumer_offsets-1"]
+    made = MadeCluster(root=tmp_path / "c", partitions={name: [data_batch(0)] for name in names})
+    made.make()
+    ingested(made.root, tmp_path / "w")
+    before = rows_of(tmp_path / "w", "group_records")
+    segment = made.log_dir(1) / names[0] / f"{0:020}.log"
+    # One log only grows: its new bytes are a file of their own. The states of both are made anew.
+    with segment.open("ab") as file:
+        file.write(data_batch(1))
+    _, made_anew = ingested(made.root, tmp_path / "w")
+    assert {key.split()[0] for key in made_anew} == {"group_records", "group_state", "log_dirs"}
+    assert sum(key.startswith("group_records") for key in made_anew) == 1
+    assert len(rows_of(tmp_path / "w", "group_records")) == len(before) + 1
+    # One log is written anew: the other shared its file.
+    segment.write_bytes(data_batch(5))
+    _, made_anew = ingested(made.root, tmp_path / "w")
+    assert sum(key.startswith("group_records") for key in made_anew) == 2
+    found = rows_of(tmp_path / "w", "group_records")
+    assert sorted((row["source"].split("/")[-2], row["offset"]) for row in found) == [(names[0], 5), (names[1], 0)]
+
+
+def data_batch(offset):
+    key, value = bytes.fromhex("0002000167"), bytes.fromhex("0003") + bytes(20)
+    return build_batch([Record(offset, 0, key, value)], base_offset=offset, leader_epoch=0)
+
+
+def rows_of(warehouse, table):
+    place = Warehouse.open(str(warehouse))
+    files = [path for path in live_files(place) if path.startswith(f"{table}/")]
+    return [row for path in files for row in parquet.ParquetFile(warehouse / path).read().to_pylist()]

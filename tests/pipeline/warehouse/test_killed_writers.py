@@ -32,7 +32,9 @@ def read_whole(folder):
     found = {}
     for table, version in warehouse.mark().versions.items():
         log = DeltaTable(warehouse.table_uri(table), version=version)
-        rows = duckdb.from_arrow(log.to_pyarrow_dataset()).fetchall()
+        read = duckdb.from_arrow(log.to_pyarrow_dataset())
+        # The time of an ingest is different each time.
+        rows = read.select(*(name for name in read.columns if name != "ingested_at")).fetchall()
         in_log = sum(log.get_add_actions(flatten=True).column("num_records").to_pylist())
         assert len(rows) == in_log, table
         found[table] = sorted(rows, key=repr)

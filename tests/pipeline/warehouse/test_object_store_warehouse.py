@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from data_files import committed, put
 from deltalake import DeltaTable
+from ingested_rows import made_pieces
 from object_store import object_store
 
 from falkirk.pipeline.errors import WarehouseError
 from falkirk.pipeline.ingest.run import _change
-from falkirk.pipeline.ingest.run_unit import run_unit
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet
@@ -79,7 +79,7 @@ def test_a_cluster_costs_few_requests_beside_its_data_files(store, tmp_path):
             changes = []
             for cluster in find_fleet([str(tmp_path / f"fleet-{seed}")]).clusters:
                 survey = survey_cluster(cluster, [], options)
-                changes.append(_change(survey, [run_unit(unit, options)[1] for unit in survey.units]))
+                changes.append(_change(survey, made_pieces(survey, options)))
             warehouse.commit(changes)
         found = store.requests()[seen:]
         files = [(method, path) for method, path in found if path.endswith(".parquet")]

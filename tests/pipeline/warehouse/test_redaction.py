@@ -8,8 +8,9 @@ from made_clusters import MadeCluster
 from pyarrow import parquet
 
 from falkirk.metadata.image.configs import BROKER, GROUP, TOPIC
-from falkirk.pipeline.ingest.run_unit import run_unit
+from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
+from falkirk.pipeline.ingest.unit import batched
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import ConfigRecord, UserScramCredentialRecord
@@ -47,8 +48,8 @@ def written(tmp_path):
             keep_secrets=warehouse.keeps_secrets(),
         )
         found = survey_cluster(fleet_cluster(made.root), [], options)
-        for unit in found.units:
-            run_unit(unit, options)
+        for batch in batched(found.units, 1 << 20):
+            run_units(batch, options)
         return tmp_path / "w"
 
     return write

@@ -58,6 +58,10 @@ RequestLogOption = Annotated[
 TablesOption = Annotated[
     str | None, typer.Option("--tables", metavar="TABLE,...", help="Only these tables; default: all.")
 ]
+ClustersOption = Annotated[
+    str | None,
+    typer.Option("--clusters", metavar="NAME,...", help="Only these clusters of the inputs; patterns as orders-*."),
+]
 KeepSecretsOption = Annotated[
     bool,
     typer.Option("--keep-secrets", help="Keep passwords and SCRAM credentials in the tables; marks the warehouse."),
@@ -89,6 +93,7 @@ def ingest_command(
     as_of: Annotated[
         int | None, typer.Option("--as-of", metavar="OFFSET", help="State before this offset of the metadata log.")
     ] = None,
+    clusters: ClustersOption = None,
     tables: TablesOption = None,
     keep_secrets: KeepSecretsOption = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Read everything again, not only what is new.")] = False,
@@ -102,7 +107,7 @@ def ingest_command(
     log of that cluster is fetched and, from its brokers, __consumer_offsets and __transaction_state.
     """
     from falkirk.pipeline.ingest.run import ingest  # noqa: PLC0415 - the extra `spark` may be missing
-    from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
+    from falkirk.pipeline.inventory import find_fleet, only_clusters  # noqa: PLC0415 - same
     from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
@@ -110,6 +115,7 @@ def ingest_command(
     sources = FleetInputs(inputs, connection, warehouse, live_dir)
     sources.refresh()
     fleet = find_fleet(sources.names, request_logs=request_log or (), as_of=as_of)
+    fleet = only_clusters(fleet, _names(clusters))
     spark = _spark(master, spark_conf)
     place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
     with PhaseProgress() as progress:
@@ -165,6 +171,7 @@ def stream_command(
     live_dir: LiveDirOption = None,
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
     request_log: RequestLogOption = None,
+    clusters: ClustersOption = None,
     tables: TablesOption = None,
     keep_secrets: KeepSecretsOption = False,
     interval: Annotated[
@@ -183,7 +190,7 @@ def stream_command(
     With --json each round that changed something is one line.
     """
     from falkirk.pipeline.ingest.stream import stream  # noqa: PLC0415 - same
-    from falkirk.pipeline.inventory import find_fleet  # noqa: PLC0415 - same
+    from falkirk.pipeline.inventory import find_fleet, only_clusters  # noqa: PLC0415 - same
     from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
 
     wanted = _tables(tables)
@@ -191,7 +198,7 @@ def stream_command(
     sources = FleetInputs(inputs, connection, warehouse, live_dir)
     # Errors of the inputs come before Spark starts, which takes seconds.
     sources.refresh()
-    find_fleet(sources.names, request_logs=request_log or ())
+    only_clusters(find_fleet(sources.names, request_logs=request_log or ()), _names(clusters))
     spark = _spark(master, spark_conf)
     place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
     for number, report in stream(
@@ -199,6 +206,7 @@ def stream_command(
         place,
         sources.names,
         request_logs=request_log or (),
+        clusters=_names(clusters),
         tables=wanted,
         interval_seconds=interval,
         rounds=rounds,
@@ -321,6 +329,10 @@ def generate_command(
     clusters: Annotated[int, typer.Option("--clusters", metavar="N", help="How many clusters.", min=1)] = 10,
     partitions: Annotated[int, typer.Option("--partitions", metavar="N", help="Partitions of each.", min=1)] = 100,
     groups: Annotated[int, typer.Option("--groups", metavar="N", help="Groups of each.", min=0)] = 5,
+    coordinator_partitions: Annotated[
+        int,
+        typer.Option("--coordinator-partitions", metavar="N", help="Partitions of each __consumer_offsets.", min=1),
+    ] = 50,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Another seed makes another fleet.")] = 1,
     json: JsonOption = False,
 ) -> None:
@@ -329,7 +341,13 @@ def generate_command(
 
     if out.exists():
         raise WrongUsageError(f"{out}: exists; name a new directory")
-    shape = FleetShape(clusters=clusters, partitions=partitions, groups=groups, seed=seed)
+    shape = FleetShape(
+        clusters=clusters,
+        partitions=partitions,
+        groups=groups,
+        coordinator_partitions=coordinator_partitions,
+        seed=seed,
+    )
     with PhaseProgress() as progress:
         done = 0
 
@@ -340,6 +358,14 @@ def generate_command(
 
         make_fleet(out, shape, on_cluster=on_cluster)
     choose_output(json=json).show(GeneratedView(out, shape))
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """Return the names or patterns of `--clusters`."""
+    names = tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    if text is not None and not names:
+        raise WrongUsageError("--clusters: names no cluster")
+    return names
 
 
 def _tables(text: str | None) -> frozenset[str]:

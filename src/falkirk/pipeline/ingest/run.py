@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, FleetCluster
-from falkirk.pipeline.ingest.run_unit import run_unit
+from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
+from falkirk.pipeline.ingest.unit import batched
 from falkirk.pipeline.spark.tasks import NoProgress, Progress, run_tasks
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.commit import Change
@@ -70,19 +73,20 @@ def ingest(
             split_bytes=split_bytes,
             keep_secrets=warehouse.keeps_secrets(),
             rebuild=rebuild,
+            at_ms=time.time_ns() // 1_000_000,
         )
         surveys = _survey(spark, _with_unknown(fleet, warehouse), options, progress)
-        units = [unit for survey in surveys for unit in survey.units]
+        batches = batched((unit for survey in surveys for unit in survey.units), split_bytes)
         done = run_tasks(
             spark,
-            partial(run_unit, options=options),
-            units,
-            [unit.end - unit.start for unit in units],
+            partial(run_units, options=options),
+            batches,
+            [sum(unit.end - unit.start for unit in batch) for batch in batches],
             title="reading what is new",
             progress=progress,
         )
         made: dict[str, list[Piece]] = {}
-        for cluster, piece in done:
+        for cluster, piece in chain.from_iterable(done):
             made.setdefault(cluster, []).append(piece)
         changes = [_change(survey, made.get(survey.cluster, ())) for survey in surveys]
         if changed := [change for change in changes if _is_changed(change)]:

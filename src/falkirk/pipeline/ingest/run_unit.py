@@ -1,4 +1,4 @@
-"""Run one unit of an ingest in a worker: read bytes, write the data files of one piece."""
+"""Run units of an ingest in a worker: read bytes, write data files, one for each table."""
 
 from __future__ import annotations
 
@@ -26,34 +26,44 @@ from falkirk.pipeline.warehouse.manifest import Piece
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from falkirk.pipeline.ingest.survey import IngestOptions
+    from falkirk.pipeline.warehouse.manifest import DataFile
 
 
-def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
-    """Make the piece of a unit; returns (cluster name, piece).
+def run_units(units: Sequence[Unit], options: IngestOptions) -> list[tuple[str, Piece]]:
+    """Make the pieces of units of one cluster, which share their data files; returns (cluster name, piece) of each.
 
     Data files count once they are committed. What cannot be read becomes rows of `problems`. Units of ranges of a log
     write no problems, because the unit of the state reads the same files and does. A file that was cut, or could not be
     read to the unit's end, is read again by the next ingest.
     """
-    warehouse = Warehouse(options.warehouse)
-    crc = NOT_WHOLE
-    with DataFileWriter(warehouse, unit.cluster, keep_secrets=options.keep_secrets) as writer:
-        try:
-            _WORK[unit.kind](unit, writer)
-            crc = 0 if unit.kind in STATES else end_crc(unit.location, unit.end)
-        except CutShortError:
-            pass  # the unit of the state, or the next ingest, tells what became of the file
-        except OSError as error:
-            origin = Origin(source=unit.location.uri, node_id=unit.node_id)
-            writer.write_rows(PROBLEMS.name, [unreadable_row(origin, f"{unit.location.uri}: {error}")])
+    warehouse, [cluster] = Warehouse(options.warehouse), {unit.cluster for unit in units}
+    with DataFileWriter(warehouse, cluster, keep_secrets=options.keep_secrets) as writer:
+        crcs = [_run_unit(unit, writer) for unit in units]
         files = writer.close()
+    return [(cluster, _piece(unit, crc, files)) for unit, crc in zip(units, crcs, strict=True)]
+
+
+def _run_unit(unit: Unit, writer: DataFileWriter) -> int:
+    """Write the rows of a unit; return the CRC of its end."""
+    try:
+        _WORK[unit.kind](unit, writer)
+        return 0 if unit.kind in STATES else end_crc(unit.location, unit.end)
+    except CutShortError:
+        pass  # the unit of the state, or the next ingest, tells what became of the file
+    except OSError as error:
+        origin = Origin(source=unit.location.uri, node_id=unit.node_id)
+        writer.write_rows(PROBLEMS.name, [unreadable_row(origin, f"{unit.location.uri}: {error}")])
+    return NOT_WHOLE
+
+
+def _piece(unit: Unit, crc: int, files: tuple[DataFile, ...]) -> Piece:
     fingerprint = unit.fingerprint
     if unit.kind is UnitKind.REQUESTS and unit.start == 0:
         fingerprint = head_fingerprint(unit.location, unit.end)
-    piece = Piece(
+    return Piece(
         key=unit.key,
         kind=unit.kind,
         source=unit.location.uri,
@@ -65,7 +75,6 @@ def run_unit(unit: Unit, options: IngestOptions) -> tuple[str, Piece]:
         files=files,
         tables=unit.tables,
     )
-    return unit.cluster, piece
 
 
 def _records(unit: Unit, writer: DataFileWriter) -> None:

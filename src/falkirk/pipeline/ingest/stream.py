@@ -13,7 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from falkirk.pipeline.ingest.run import IngestReport, ingest
-from falkirk.pipeline.inventory import find_fleet
+from falkirk.pipeline.inventory import find_fleet, only_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +30,7 @@ def stream(
     inputs: Sequence[str],
     *,
     request_logs: Sequence[str] = (),
+    clusters: Sequence[str] = (),
     tables: frozenset[str],
     interval_seconds: float,
     rounds: int | None = None,
@@ -44,7 +45,7 @@ def stream(
     with _stop_signals() as stopped:
         for number in count(1):
             before_round()
-            fleet = find_fleet(inputs, request_logs=request_logs)
+            fleet = only_clusters(find_fleet(inputs, request_logs=request_logs), clusters)
             report = ingest(spark, warehouse, fleet, tables=tables, wait=True)
             if report.changed:
                 yield number, report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,7 +43,7 @@ _METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
 class IngestOptions:
     """Warehouse URI, wanted tables, the bytes of one unit, and whether tables have secrets.
 
-    `rebuild`: whatever is in the wanted tables is made anew.
+    `rebuild`: whatever is in the wanted tables is made anew. `at_ms` is the time of the ingest.
     """
 
     warehouse: str
@@ -50,6 +51,7 @@ class IngestOptions:
     split_bytes: int
     keep_secrets: bool = False
     rebuild: bool = False
+    at_ms: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class _Surveyor:
         self._warehouse = Warehouse(options.warehouse)
         before = self._warehouse.manifest(cluster.name)
         self._before: dict[str, Piece] = {} if before is None else before.pieces
+        # Key of a piece that stays -> the unit that would make it anew.
+        self._again: dict[str, Unit] = {}
         # Rows of the table `problems`.
         self._unreadable: list[dict[str, Any]] = []  # Any: values of columns
         self._found = ClusterSurvey(cluster=cluster.name, cluster_id=cluster.cluster_id, before=before)
@@ -92,7 +96,20 @@ class _Surveyor:
             except OSError as error:
                 unreadable.append(problem_row(Origin(source=str(error.filename or "")), UNREADABLE, str(error)))
         self._rows("unreadable", PROBLEMS.name, unreadable)
+        self._replace_sharing()
         return self._found
+
+    def _replace_sharing(self) -> None:
+        """Make pieces anew that share a data file with one that does not stay."""
+        before = Counter(file.path for piece in self._before.values() for file in piece.files)
+        while True:
+            kept = Counter(file.path for piece in self._found.pieces for file in piece.files)
+            going = {path for path, count in before.items() if 0 < kept[path] < count}
+            sharing = {piece.key for piece in self._found.pieces if any(file.path in going for file in piece.files)}
+            if not sharing:
+                return
+            self._found.pieces = [piece for piece in self._found.pieces if piece.key not in sharing]
+            self._found.units += [self._again[key] for key in sorted(sharing)]
 
     def _rows(self, key: str, table: str, rows: Sequence[dict[str, Any]]) -> None:  # Any: same
         """Make a piece of a few rows; it stays if the rows are the same as before."""
@@ -132,11 +149,13 @@ class _Surveyor:
     def _metadata(self) -> Piece:
         key = "metadata"
         wanted = self._state_tables(key, _METADATA_TABLES)
-        facts = (wanted, self._cluster.as_of, [_properties(node) for node in self._cluster.nodes])
+        facts = (wanted, self._cluster.as_of, self._cluster.tags, [_properties(node) for node in self._cluster.nodes])
         made_of = fingerprint(_metadata_locations(self._cluster), *facts)
         if self._stays(key, made_of):
             return self._before[key]
-        state = metadata_state(self._cluster, tables=frozenset(wanted) | {PROBLEMS.name})
+        state = metadata_state(
+            self._cluster, tables=frozenset(wanted) | {PROBLEMS.name}, ingested_at_ms=self._options.at_ms
+        )
         with self._writer() as writer:
             for table, batches in state.tables.items():
                 for rows in batches:
@@ -217,7 +236,9 @@ class _Surveyor:
         )
         tables = self._state_tables(unit.key, _TABLES_OF[kind])
         unit = replace(unit, tables=tables, fingerprint=fingerprint(segments, tables))
-        if not self._stays(unit.key, unit.fingerprint):
+        if self._stays(unit.key, unit.fingerprint):
+            self._again[unit.key] = unit
+        else:
             self._found.units.append(unit)
 
     def _requests(self) -> None:
@@ -251,6 +272,9 @@ class _Surveyor:
             ]
         self._found.pieces += found.kept
         self._found.units += found.units
+        by_source = {file.location.uri: file for file in files}
+        for piece in found.kept:
+            self._again[piece.key] = by_source[piece.source].unit(piece.start, piece.end)
 
 
 def _metadata_locations(cluster: FleetCluster) -> list[Location]:

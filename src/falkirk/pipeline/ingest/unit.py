@@ -10,6 +10,8 @@ from zlib import crc32
 from falkirk.pipeline.tables import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from falkirk.pipeline.filesystem import Location
 
 
@@ -56,6 +58,23 @@ class Unit:
         if self.kind in STATES:
             return f"{self.kind} {self.partition}"
         return f"{self.kind} {self.location.uri} {self.start}"
+
+
+def batched(units: Iterable[Unit], bytes_max: int) -> list[list[Unit]]:
+    """Batch units whose rows go into the same data files: of one cluster and kind, and of `bytes_max` or little more.
+
+    A coordinator's topic has 50 partitions, most of them small: one batch makes one file of each table of them.
+    """
+    found: list[list[Unit]] = []
+    filled: dict[tuple[str, UnitKind], tuple[list[Unit], int]] = {}
+    for unit in units:
+        batch, size = filled.get((unit.cluster, unit.kind), ([], 0))
+        if not batch or size + unit.end - unit.start > bytes_max:
+            batch, size = [], 0
+            found.append(batch)
+        batch.append(unit)
+        filled[unit.cluster, unit.kind] = batch, size + unit.end - unit.start
+    return found
 
 
 STATES = frozenset({UnitKind.GROUP_STATE, UnitKind.TRANSACTIONS})

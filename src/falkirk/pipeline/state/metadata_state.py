@@ -75,7 +75,9 @@ class MetadataState:
     files: tuple[ReadFile, ...]
 
 
-def metadata_state(cluster: FleetCluster, *, tables: frozenset[str] = STATE_TABLES) -> MetadataState:
+def metadata_state(
+    cluster: FleetCluster, *, tables: frozenset[str] = STATE_TABLES, ingested_at_ms: int | None = None
+) -> MetadataState:
     """Read a cluster's metadata as of the offset that it names, else as of its end.
 
     Returns those of the `tables` that are about metadata. Damaged, missing and contradictory records become rows of
@@ -84,7 +86,7 @@ def metadata_state(cluster: FleetCluster, *, tables: frozenset[str] = STATE_TABL
     """
     chosen = choose_metadata_log(cluster)
     read = read_metadata(cluster, chosen, _bulk(tables))
-    made = _Tables(cluster, chosen, read).make(tables & STATE_TABLES)
+    made = _Tables(cluster, chosen, read, ingested_at_ms).make(tables & STATE_TABLES)
     return MetadataState(tables=made, chosen_node=chosen.node_id, snapshot=read.snapshot, files=read.files)
 
 
@@ -101,8 +103,11 @@ def _bulk(tables: frozenset[str]) -> frozenset[str]:
 class _Tables:
     """Makes the tables from the records read."""
 
-    def __init__(self, cluster: FleetCluster, chosen: ChosenLog, read: ReadMetadata) -> None:
+    def __init__(
+        self, cluster: FleetCluster, chosen: ChosenLog, read: ReadMetadata, ingested_at_ms: int | None
+    ) -> None:
         self._cluster = cluster
+        self._ingested_at_ms = ingested_at_ms
         self._chosen = chosen
         self._read = read
         self._problems = Inconsistencies()
@@ -160,6 +165,11 @@ class _Tables:
                 "dynamic_voters": _dynamic_voters(read.voters) if read.kraft_version and read.voters else None,
                 "has_majority": self._chosen.has_majority,
                 "is_complete": read.is_complete and not self._problems,
+                "owner": self._cluster.tags.owner,
+                "team": self._cluster.tags.team,
+                "region": self._cluster.tags.region,
+                "environment": self._cluster.tags.environment,
+                "ingested_at": self._ingested_at_ms,
             }
         ]
 

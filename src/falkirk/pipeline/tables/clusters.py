@@ -48,6 +48,11 @@ CLUSTERS: Final = Table(
                 pa.bool_(),
                 "Whether the metadata was read to its end, without damaged or unknown records behind its snapshot.",
             ),
+            column("owner", pa.string(), "Owner of the cluster in the inventory; null: not there."),
+            column("team", pa.string(), "Its team there."),
+            column("region", pa.string(), "Its region there."),
+            column("environment", pa.string(), "Its environment there."),
+            column("ingested_at", TIMESTAMP, "Time of the ingest that read this state."),
         ]
     ),
 )

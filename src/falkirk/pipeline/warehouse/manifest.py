@@ -23,7 +23,7 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """Data files that are made, and replaced, together.
+    """Data files that are made, and replaced, together; pieces that share a file are replaced together, too.
 
     `fingerprint` identifies the input; if it changes, the piece is made anew. A piece of a file that grows has `start`
     and `end` (bytes; nothing behind `end` is in a table yet) and `end_crc`, the CRC of the last bytes before `end`:
