@@ -60,7 +60,7 @@ test-compiled: compiled ## the quick pure tests and the simulator on the compile
 
 # What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
 test-kafka: setup ## what starts real Kafka, Spark or ZooKeeper (Java 17, Maven)
-	$(KAFKA) -m "($(JVM)) and not full"
+	$(KAFKA) -m "($(JVM)) and not (browser or full)"
 
 # What opens pages in a browser: needs Debian's package `chromium`.
 test-browser: setup ## what opens pages in Chromium
@@ -69,7 +69,7 @@ test-browser: setup ## what opens pages in Chromium
 # Everything: the full matrices, and three times as many examples in property tests.
 test-all: setup ## everything, hours
 	$(PURE) --hypothesis-profile full -m "not ($(JVM) or browser)"
-	$(KAFKA) --hypothesis-profile full -m "$(JVM)"
+	$(KAFKA) --hypothesis-profile full -m "($(JVM)) and not browser"
 	$(PYTEST) --hypothesis-profile full -m browser
 
 lint: setup ## ruff, mypy, import-linter
