@@ -97,11 +97,11 @@ class Lowering:
         limit_ms = _PATIENCE_MS if waits and is_accepted else _UPDATE_MS
         outcome = await update_features(admin, updates, forced_snapshot=True, timeout_ms=limit_ms)
         late = _timed_out(outcome) if waits else None
-        if late is not None and not late.startswith(TRANSACTIONS_NOT_ENDED) and limit_ms < _UPDATE_MS:
+        if late is not None and TRANSACTIONS_NOT_ENDED not in late and limit_ms < _UPDATE_MS:
             # The controller itself needed longer: that is no reason to abort anything.
             outcome = await update_features(admin, updates, forced_snapshot=True, timeout_ms=_UPDATE_MS)
             late = _timed_out(outcome)
-        if late is not None and late.startswith(TRANSACTIONS_NOT_ENDED) and not await self._cluster.is_lowered():
+        if late is not None and TRANSACTIONS_NOT_ENDED in late and not await self._cluster.is_lowered():
             if not is_accepted:
                 raise LiftError(
                     f"the level was not lowered: {late}. End them and begin a new lift, or name {OPEN_TRANSACTION} "

@@ -22,7 +22,7 @@ _ALLOWED: Final = b"\x01"
 CONSUMER_GROUP: Final = "consumer_group"
 # The kind of a loss that is a transaction which a lower transaction.version cuts off (KIP-890).
 OPEN_TRANSACTION: Final = "open_transaction"
-# How the message of REQUEST_TIMED_OUT begins where open transactions are why; other work may take too long as well.
+# What the message of REQUEST_TIMED_OUT has where open transactions are why; other work may take too long as well.
 TRANSACTIONS_NOT_ENDED: Final = "Open transactions have not ended in time"
 
 
