@@ -8,28 +8,15 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from built_packages import built
 from played_pages import ROOT
 
-# 1 January 2026: the time that all files of a package bear.
-EPOCH = {"SOURCE_DATE_EPOCH": "1767225600"}
 PYTHONS = ("3.11", "3.12", "3.13")
 # What only an extra brings, and what a first start must not pay for.
 HEAVY = {
     "aiohttp", "deltalake", "fsspec", "jinja2", "kazoo", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "py4j",
     "pytest", "starlette", "uvicorn",
 }  # fmt: skip
-
-
-def built(source, out, kind):
-    command = [sys.executable, "-m", "hatchling", "build", "--target", kind, "--directory", str(out)]
-    subprocess.run(command, cwd=source, env=os.environ | EPOCH, check=True, capture_output=True)
-    [made] = list(out.glob("*.whl" if kind == "wheel" else "*.tar.gz"))
-    return made
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    return built(ROOT, tmp_path_factory.mktemp("wheel"), "wheel")
 
 
 @pytest.mark.slow
