@@ -47,6 +47,8 @@ LONG_FUNCTIONS = {
 # The words with which docstrings of a dialect of our own began; the field says Return, Raise, Apply.
 DIALECT = re.compile(r"(Give (?!up\b)|Say |Tell (?!the voters)|Take (in|note|over) |Look at |See to )")
 
+PRINTERS = {"print", "sys.stdout.write", "sys.stderr.write"}
+
 
 @pytest.fixture(scope="module", autouse=True)
 def parsed():
@@ -232,3 +234,16 @@ def _is_command(node: ast.stmt) -> bool:
     return node.name == "command" or any(
         ".command" in text or ".callback" in text for text in map(ast.unparse, node.decorator_list)
     )
+
+
+def test_what_is_printed_cannot_control_a_terminal():
+    """Names come from clients: `print_text`, `print_json` and `printable` write out what would move the cursor."""
+    found = [
+        f"{module.path}:{call.lineno}"
+        for module in modules()
+        if module.name != "falkirk.cli.console.terminal"
+        for call in module.of(ast.Call)
+        if ast.unparse(call.func) in PRINTERS
+        and not (call.args and ast.unparse(call.args[0]).startswith("printable("))
+    ]
+    assert found == []

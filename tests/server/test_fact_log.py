@@ -59,6 +59,8 @@ def test_a_value_cannot_break_the_line() -> None:
 def test_control_characters_never_reach_the_terminal_of_whoever_reads_the_log() -> None:
     (line,) = lines(LogFormat.TEXT, LogLevel.INFO, Fact("info", "event", {"group": "a\x1b[2J\x9b\u202e"}))
     assert line.endswith(r'event group="a\u001b[2J\u009b\u202e"')
+    (line,) = lines(LogFormat.JSON, LogLevel.INFO, Fact("info", "event", {"group": "a\x1b[2J\x9b\u202e"}))
+    assert r'"group":"a\u001b[2J\u009b\u202e"' in line
 
 
 def test_an_unexpected_error_has_its_traceback() -> None:

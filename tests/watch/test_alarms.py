@@ -122,6 +122,11 @@ def test_a_name_with_line_ends_stays_on_one_line_of_the_log(capsys):
     assert "x ERROR forged" in line
 
 
+def test_a_name_does_not_control_the_terminal_on_which_alarms_appear(capsys):
+    asyncio.run(LogLine(ALL).deliver(event("a", text="topic \x1b[2J\x9b\u202e is gone")))
+    assert "topic \\x1b[2J\\x9b\\u202e is gone" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("slow", [0, 1])
 def test_a_channel_that_fails_does_not_hold_up_the_others(tmp_path, slow):
     with Journal(tmp_path / "j") as journal:

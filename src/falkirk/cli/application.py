@@ -87,7 +87,7 @@ def _not_chosen() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"falkirk {falkirk.__version__} ({build_name()})")
+        print_text(f"falkirk {falkirk.__version__} ({build_name()})")
         raise typer.Exit
 
 

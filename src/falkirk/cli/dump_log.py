@@ -10,13 +10,14 @@ import typer
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.options import JsonOption
-from falkirk.cli.console.terminal import print_text, printable
+from falkirk.cli.console.terminal import print_text
 from falkirk.dump.document_dump import DocumentDump
 from falkirk.dump.dump_source import DumpSource, dump_source
 from falkirk.dump.index_dump import MESSAGE_BYTES_MAX
 from falkirk.dump.options import DumpOptions, record_decoder
 from falkirk.dump.text_dump import Message, TextDump
 from falkirk.dump.tool import DecoderKind, DumpTool, dump_tool
+from falkirk.printable import printable
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.versions.release import latest_release
 

@@ -11,6 +11,7 @@ import typer
 from falkirk.cli.console.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
 from falkirk.cli.console.output import choose_output
+from falkirk.cli.console.terminal import print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def command(
 
 
 def _print_progress(depth: int, states: int, waiting: int) -> None:
-    print(f"depth {depth}: {states} states, {waiting} to go on from", file=sys.stderr)
+    print_text(f"depth {depth}: {states} states, {waiting} to go on from", sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)

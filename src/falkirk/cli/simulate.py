@@ -13,6 +13,7 @@ from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
 from falkirk.cli.console.output import choose_output
+from falkirk.cli.console.terminal import print_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +60,7 @@ def command(
         result = simulate(number, keeps_timeline=not quiet)
         results.append(result)
         if runs > 1 and not json:
-            print(f"seed {number}: {result.verdict.value}", file=sys.stderr)
+            print_text(f"seed {number}: {result.verdict.value}", sys.stderr)
     choose_output(json=json).show(Simulations(results))
     failed = [result for result in results if result.verdict is not Verdict.PASSED]
     if failed:

@@ -11,6 +11,8 @@ import typer
 
 from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.options import JsonOption
+from falkirk.cli.console.terminal import print_json
+from falkirk.printable import printable_json
 from falkirk.protocol import codec, json_form, messages
 from falkirk.protocol.errors import ProtocolError
 from falkirk.protocol.metadata_record import encode_frame
@@ -69,18 +71,18 @@ def _printer(*, jsonl: bool, json: bool) -> Callable[[Iterator[Line]], None]:
 
 
 def _print_document(lines: Iterator[Line]) -> None:
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(list(lines)), indent=2) + b"\n")
+    print_json(list(lines))
 
 
 def _print_lines(lines: Iterator[Line]) -> None:
     write, dump = sys.stdout.buffer.write, msgspec.json.Encoder().encode
     for line in lines:
-        write(dump(line) + b"\n")
+        write(printable_json(dump(line).decode()).encode() + b"\n")
 
 
 def _print_pretty(lines: Iterator[Line]) -> None:
     for line in lines:
-        print(msgspec.json.format(msgspec.json.encode(line), indent=2).decode())
+        print_json(line)
 
 
 def _run(

@@ -18,6 +18,7 @@ import msgspec
 import structlog
 
 from falkirk.node.effects import Fact
+from falkirk.printable import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def _render_text(_logger: object, _method: str, line: EventDict) -> str:
 
 def _render_json(_logger: object, _method: str, line: EventDict) -> str:
     head = {name: line[name] for name in ("timestamp", "level", "event")}
-    return _ENCODER.encode({**line["fields"], **head}).decode()
+    return printable_json(_ENCODER.encode({**line["fields"], **head}).decode())
 
 
 def _shown(value: object) -> str:

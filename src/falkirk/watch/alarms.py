@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from falkirk.printable import printable
 from falkirk.watch.core.findings import EventKind
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class LogLine(Channel):
         """Write the line."""
         at = datetime.fromtimestamp(event.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
         text = " ".join(event.text.split())
-        sys.stderr.write(f"{at} {event.kind} {text} [{event.key}]\n")
+        sys.stderr.write(printable(f"{at} {event.kind} {text} [{event.key}]\n"))
         sys.stderr.flush()
 
 
@@ -170,7 +171,8 @@ class Deliverer:
             reason = str(error) or type(error).__name__
             wait_s = min(2.0**delivery.attempts, BACKOFF_MAX_S)
             self._journal.failed(delivery, reason, _now_ms() + int(wait_s * 1000))
-            sys.stderr.write(f"{delivery.channel}: {reason}; {delivery.event.key} is tried again in {wait_s:g} s\n")
+            said = f"{delivery.channel}: {reason}; {delivery.event.key} is tried again in {wait_s:g} s\n"
+            sys.stderr.write(printable(said))
             return False
         self._journal.delivered(delivery, _now_ms())
         return True

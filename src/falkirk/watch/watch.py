@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
+from falkirk.printable import printable
 from falkirk.watch.alarms import Deliverer
 from falkirk.watch.core.findings import EventKind, Source, WatchEvent
 from falkirk.watch.errors import WatchError
@@ -149,7 +150,7 @@ class Watch:
             try:
                 self.replace_clusters({cluster.name: cluster for cluster in read_watch_file(path).clusters})
             except WatchError as error:
-                sys.stderr.write(f"{error}: the clusters of before are followed\n")
+                sys.stderr.write(printable(f"{error}: the clusters of before are followed\n"))
 
     def replace_clusters(self, clusters: Mapping[str, WatchedCluster]) -> None:
         """Begin to follow clusters that are new or reached otherwise, and end to follow those that are gone.
@@ -248,7 +249,7 @@ class Watch:
     def _note_journal(self, reason: str | None) -> None:
         if reason != self.journal_reason:
             said = "the journal can be written again" if reason is None else f"{reason}: alarms wait until it can be"
-            sys.stderr.write(f"{said}\n")
+            sys.stderr.write(printable(f"{said}\n"))
         self.journal_reason = reason
 
     async def _publish(self) -> None:

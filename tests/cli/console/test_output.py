@@ -46,3 +46,12 @@ def test_before_a_failure_only_text_is_printed(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == ""
     choose_output(json=False).show_before_failure(Found("topics", 3))
     assert capsys.readouterr().out.startswith("topics: 3")
+
+
+def test_a_document_controls_no_terminal_and_stays_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b]0;\x9b\u202e\U000e0001b\u00e9"
+    choose_output(json=True).show(Found(name, 3))
+    printed = capsys.readouterr().out
+    assert json.loads(printed)["found"] == [{"name": name, "count": 3}]
+    assert printed.replace("\n", "").isprintable()
+    assert "b\u00e9" in printed

@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.console.options import JsonOption
+from falkirk.cli.console.terminal import print_json
 from falkirk.node.config.node_config import NodeConfig
 from falkirk.node.config.server_properties import is_on_zookeeper, read_server_properties
 from falkirk.node.effects import Fact
@@ -95,7 +95,7 @@ def command(
 
     def show(config: NodeConfig | ZooKeeperNodeConfig) -> None:
         if json:
-            print(msgspec.json.encode(_document(config)).decode(), flush=True)
+            print_json(_document(config), indented=False)
 
     try:
         requests = None if request_log is None else RequestLog(request_log, request_log_format)

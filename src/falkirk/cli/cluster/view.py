@@ -6,9 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import msgspec
-
-from falkirk.cli.console.terminal import print_text
+from falkirk.cli.console.terminal import print_json, print_text
 from falkirk.server.cluster_layout import HOST
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
@@ -51,7 +49,7 @@ class Spectator:
         self._end_status()
         connecting = self._connecting(features)
         if self._json:
-            print(msgspec.json.encode(connecting.document()).decode(), flush=True)
+            print_json(connecting.document(), indented=False)
         else:
             print_text("\n".join(connecting.text()))
             sys.stdout.flush()

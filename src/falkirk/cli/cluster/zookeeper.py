@@ -21,6 +21,7 @@ from falkirk.cli.cluster.serve import (
 from falkirk.cli.cluster.view import Spectator
 from falkirk.cli.console.failure import CommandFailedError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001  Typer reads the annotations when it builds a command
+from falkirk.cli.console.terminal import print_text
 from falkirk.server import process
 from falkirk.server.cluster_layout import with_ports
 from falkirk.server.errors import ServerError
@@ -146,7 +147,7 @@ async def _run(server: ZooKeeperServer, brokers: ZooKeeperNodes, spectator: Spec
 async def _watch(server: ZooKeeperServer, cluster: LocalCluster) -> None:
     """Stop the brokers if ZooKeeper ends by itself."""
     await asyncio.to_thread(server.wait)
-    print(f"ZooKeeper has ended; its log is {server.log_file}", file=sys.stderr, flush=True)
+    print_text(f"ZooKeeper has ended; its log is {server.log_file}", sys.stderr)
     cluster.request_shutdown()
 
 

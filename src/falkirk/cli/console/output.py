@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from falkirk.cli.console.terminal import print_text
+from falkirk.cli.console.terminal import print_json, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,10 +54,7 @@ class JsonOutput:
 
     def show(self, result: Result) -> None:
         """Print the whole document, indented."""
-        import msgspec  # noqa: PLC0415 - text needs no JSON
-
-        encoded = msgspec.json.encode(result.document())
-        print(msgspec.json.format(encoded, indent=2).decode())
+        print_json(result.document())
 
     def show_before_failure(self, result: Result) -> None:
         """Print nothing: a program gets a whole document or none."""

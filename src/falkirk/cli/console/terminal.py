@@ -1,9 +1,11 @@
-"""Text for a terminal: names come from anybody who may create a topic or a group, and must not control it."""
+"""Printing: all output of commands but bytes goes through here."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
+
+from falkirk.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -15,15 +17,10 @@ def print_text(text: str, stream: TextIO | None = None) -> None:
     print(printable(text) if stream.isatty() else text, file=stream, flush=stream is not sys.stdout)
 
 
-def printable(text: str) -> str:
-    r"""Escape what is not printable, but ends of lines and tabs: `\x1b`, `\u202e`."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
+def print_json(document: object, *, indented: bool = True) -> None:
+    """Print a document on stdout, or a line that is there at once; nothing in it controls a terminal."""
+    import msgspec  # noqa: PLC0415 - text needs no JSON
 
-
-def _escaped(char: str) -> str:
-    number = ord(char)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    encoded = msgspec.json.encode(document)
+    text = (msgspec.json.format(encoded, indent=2) if indented else encoded).decode()
+    print(printable_json(text), flush=not indented)

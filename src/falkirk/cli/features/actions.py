@@ -89,7 +89,8 @@ def run_change(
     _check(tool, options)
     cluster = _cluster(tool, context)
     if requested.metadata is not None and requested.release_version is None and tool.form.maps_versions and not json:
-        print(METADATA_IS_DEPRECATED, flush=True)
+        print_text(METADATA_IS_DEPRECATED)
+        sys.stdout.flush()
     if options.command == "disable":
         updates = requested_deletions(requested.features, options.upgrade_type)
     else:

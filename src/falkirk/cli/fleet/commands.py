@@ -13,6 +13,7 @@ from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import PhaseProgress
+from falkirk.cli.console.terminal import print_text
 from falkirk.cli.fleet.inputs import LIVE_SUFFIX, FleetInputs
 from falkirk.cli.fleet.views import (
     DiffView,
@@ -392,5 +393,5 @@ def _spark(master: str | None, settings: list[str] | None) -> SparkSession:
             raise WrongUsageError(f"--spark-conf: {text!r} is not KEY=VALUE")
         pairs[key] = value
     if sys.stderr.isatty():
-        print("starting Spark ...", file=sys.stderr)
+        print_text("starting Spark ...", sys.stderr)
     return start_session(master=master, settings=pairs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
+from falkirk.cli.console.terminal import print_json, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,12 +56,11 @@ class StreamRound:
         """Print one line, and flush it."""
         report = self.report
         if json:
-            line = msgspec.json.encode({"round": self.number, **report.as_json()}).decode()
+            print_json({"round": self.number, **report.as_json()}, indented=False)
         else:
             rows = sum(report.new_rows.values())
-            line = f"round {self.number}: {', '.join(report.changed)}: {_count(rows, 'new row')}"
-        print(line)
-        sys.stdout.flush()
+            print_text(f"round {self.number}: {', '.join(report.changed)}: {_count(rows, 'new row')}")
+            sys.stdout.flush()
 
 
 @dataclass(frozen=True, slots=True)

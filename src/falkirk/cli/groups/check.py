@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from falkirk.cli.console.progress import reading
+from falkirk.cli.console.terminal import print_text
 from falkirk.client.event_loop import run
 from falkirk.coordinator.prediction.group_losses import reported_group
 from falkirk.coordinator.records.record_type import record_type_name
@@ -41,7 +42,7 @@ def checked_cluster(
             if not delete_configs or not found.configs:
                 return found
             count = len(found.configs)
-            print(f"removing {count} configs of groups that Kafka {release.word} does not know", file=sys.stderr)
+            print_text(f"removing {count} configs of groups that Kafka {release.word} does not know", sys.stderr)
             return await remove_configs(admin, found)
 
     return CheckView(run(check()))

@@ -16,6 +16,7 @@ from falkirk.cli.console.options import (
     CommandConfigOption,  # noqa: TC001 - same
     JsonOption,  # noqa: TC001 - same
 )
+from falkirk.cli.console.terminal import print_text
 
 if TYPE_CHECKING:
     from falkirk.cli.groups.connection import GroupConnection
@@ -175,7 +176,7 @@ def reset_offsets(
     if dry_run and execute:
         raise WrongUsageError("--execute and --dry-run exclude each other")
     if not dry_run and not execute:
-        print(_NO_ACTION, file=sys.stderr)
+        print_text(_NO_ACTION, sys.stderr)
     wanted = WantedGroups(named=tuple(group or ()), all_groups=all_groups)
     wanted.check()
     if not topic and not all_topics and from_file is None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from falkirk.cli.console.client_config import read_client_config
 from falkirk.cli.console.options import JsonOption  # noqa: TC001 - Typer reads the annotations
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import working
+from falkirk.cli.console.terminal import print_json, print_text
 from falkirk.cli.lift.status_view import StatusView, entry_text
 from falkirk.client.event_loop import run as run_coroutine
 from falkirk.lift.lift import Lift, LiftConnections
@@ -58,7 +59,11 @@ def _lift(read: LiftFile, notice: Callable[[str], None], *, json: bool) -> Lift:
     controllers = brokers if own is None else read_client_config(own)
 
     def show(entry: Entry) -> None:
-        print(msgspec.json.encode(entry).decode() if json else entry_text(entry), flush=True)
+        if json:
+            print_json(entry, indented=False)
+        else:
+            print_text(entry_text(entry))
+            sys.stdout.flush()
 
     return Lift(read, LiftConnections(brokers=brokers, controllers=controllers), notice=notice, on_entry=show)
 
@@ -66,4 +71,4 @@ def _lift(read: LiftFile, notice: Callable[[str], None], *, json: bool) -> Lift:
 def _report(read: LiftFile, *, json: bool) -> None:
     path = write_report(Path(read.state))
     if not json:
-        print(f"report: {path}")
+        print_text(f"report: {path}")

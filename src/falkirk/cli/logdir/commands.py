@@ -14,6 +14,7 @@ from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.options import JsonOption  # noqa: TC001 - Typer reads the annotations when it builds a command
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import reading
+from falkirk.cli.console.terminal import print_text
 from falkirk.cli.logdir.views import (
     DifferenceView,
     DowngradeView,
@@ -268,7 +269,7 @@ def _complete_interrupted(directories: list[Path]) -> DowngradeLedger | None:
     for log_dir in interrupted_log_dirs(directories):
         finished = finish_interrupted(log_dir)
         if finished is not None:
-            print(f"{log_dir}: an earlier downgrade was cut off; it is {finished.ending.value} now", file=sys.stderr)
+            print_text(f"{log_dir}: an earlier downgrade was cut off; it is {finished.ending.value} now", sys.stderr)
             done = done or finished.ending is Ending.ROLLED_FORWARD
             result = result or finished.result
     return read_ledger(result or undo_folder(find_nodes(directories))) if done else None

@@ -12,6 +12,7 @@ from falkirk.cli.console.failure import CommandFailedError, WrongUsageError
 from falkirk.cli.console.kafka_tool import kafka_tool
 from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.sentence_view import SentenceView
+from falkirk.cli.console.terminal import print_text
 from falkirk.cli.quorum.views import QuorumView, VoterChangeView
 from falkirk.client.event_loop import run
 from falkirk.client.registrations import remove_voter, unregister_controller
@@ -66,7 +67,7 @@ def run_describe(context: typer.Context, *, status: bool, replication: bool, hum
     choose_output(json=json).show(QuorumView(status=described, replication=replication, human_readable=human_readable))
     if not json:
         for ghost in described.ghosts:
-            print(f"warning: {ghost.text}", file=sys.stderr)
+            print_text(f"warning: {ghost.text}", sys.stderr)
 
 
 def run_add(context: typer.Context, named: NamedController, *, dry_run: bool, json: bool) -> None:

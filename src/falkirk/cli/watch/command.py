@@ -15,7 +15,7 @@ import typer
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import WrongUsageError
 from falkirk.cli.console.options import CommandConfigOption, JsonOption  # noqa: TC001 - Typer reads the annotations
-from falkirk.cli.console.terminal import print_text
+from falkirk.cli.console.terminal import print_json, print_text
 from falkirk.cli.watch.view import FindingsView, event_line
 from falkirk.client.event_loop import run as run_coroutine
 from falkirk.watch.core.findings import WayState
@@ -152,7 +152,7 @@ async def _serving_page(watch: Watch, file: WatchFile, folder: Path) -> AsyncIte
     except ModuleNotFoundError as missing:
         raise WatchError(f"the page needs {missing.name}: pip install 'falkirk[watch]'") from missing
     async with serving_page(watch, endpoint, lifts=file.lifts(folder), token=file.page_token(folder)) as address:
-        sys.stderr.write(f"the page is at {address}\n")
+        print_text(f"the page is at {address}", sys.stderr)
         yield
 
 
@@ -213,13 +213,16 @@ def _is_beginning(findings: Findings) -> bool:
 
 async def _print_events(watch: Watch, *, json: bool) -> None:
     async for event in watch.events():
-        print_text(msgspec.json.encode({"event": event}).decode() if json else event_line(event))
-        _flush()
+        if json:
+            print_json({"event": event}, indented=False)
+        else:
+            print_text(event_line(event))
+            _flush()
 
 
 def _print(findings: Findings, *, json: bool) -> None:
     if json:
-        print_text(msgspec.json.encode({"findings": findings}).decode())
+        print_json({"findings": findings}, indented=False)
     else:
         for line in FindingsView(findings).text():
             print_text(line)

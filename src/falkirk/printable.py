@@ -1,0 +1,29 @@
+"""Text for a terminal: names come from anybody who may create a topic or a group, and must not control it."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    r"""Escape what is not printable, but ends of lines and tabs: `\x1b`, `\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
+
+
+def printable_json(text: str) -> str:
+    r"""Escape what is not printable in a JSON document as JSON does (`\u009b`): the same document, and harmless."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in "\n\t" else _utf16(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    number = ord(char)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _utf16(char: str) -> str:
+    data = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{data[at : at + 2].hex()}" for at in range(0, len(data), 2))
