@@ -243,7 +243,6 @@ def test_what_is_printed_cannot_control_a_terminal():
         for module in modules()
         if module.name != "falkirk.cli.console.terminal"
         for call in module.of(ast.Call)
-        if ast.unparse(call.func) in PRINTERS
-        and not (call.args and ast.unparse(call.args[0]).startswith("printable("))
+        if ast.unparse(call.func) in PRINTERS and not (call.args and ast.unparse(call.args[0]).startswith("printable("))
     ]
     assert found == []
