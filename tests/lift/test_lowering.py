@@ -29,7 +29,8 @@ CONTROLLERS = 2
 UNKNOWN = 3
 
 
-OPEN = "Open transactions have not ended in time: transactional id t has an open transaction"
+NOT_ENDED = "transaction-not-ended"
+OPEN = "the words are a person's"
 
 
 def lower(answers, accepted=(), cluster=None):
@@ -69,9 +70,10 @@ def lower(answers, accepted=(), cluster=None):
     return updates, None
 
 
-def refused(error_code, message, *kinds):
-    losses = FeatureUpdateDetails(losses=[{"kind": kind, "detail": f"{kind} of t"} for kind in kinds])
-    details = encode_details(losses) if kinds else ()
+def refused(error_code, message, *kinds, blocker=None):
+    losses = [{"kind": kind, "detail": f"{kind} of t"} for kind in kinds]
+    blockers = [{"kind": blocker, "text": "t"}] if blocker else []
+    details = encode_details(FeatureUpdateDetails(losses=losses, blockers=blockers)) if kinds or blockers else ()
     return UpdateFeaturesResponse(error_code=error_code, error_message=message, unknown_tagged_fields=details)
 
 
@@ -84,7 +86,7 @@ def test_a_leader_that_does_not_decide_yet_is_asked_again():
 
 def test_open_transactions_may_end_and_are_aborted_then_if_that_is_accepted():
     lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would cut off what is in use", "open_transaction")
-    late = refused(ErrorCode.REQUEST_TIMED_OUT, OPEN)
+    late = refused(ErrorCode.REQUEST_TIMED_OUT, OPEN, blocker=NOT_ENDED)
     updates, error = lower([lossy, late, UpdateFeaturesResponse()], accepted=["open_transaction"])
     _, waiting, aborting = updates
     assert error is None
@@ -95,7 +97,9 @@ def test_open_transactions_may_end_and_are_aborted_then_if_that_is_accepted():
 
 def test_open_transactions_that_do_not_end_are_named_with_what_to_do_and_never_aborted():
     lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would cut off what is in use", "consumer_group")
-    updates, error = lower([lossy, refused(ErrorCode.REQUEST_TIMED_OUT, OPEN)], accepted=["consumer_group"])
+    updates, error = lower(
+        [lossy, refused(ErrorCode.REQUEST_TIMED_OUT, OPEN, blocker=NOT_ENDED)], accepted=["consumer_group"]
+    )
     assert not any(allows_aborts(each.unknown_tagged_fields) for each in updates)
     assert error == (
         f"the level was not lowered: {OPEN}. End them and begin a new lift, or name open_transaction in "
@@ -105,7 +109,8 @@ def test_open_transactions_that_do_not_end_are_named_with_what_to_do_and_never_a
 
 def test_a_controller_that_needs_longer_itself_is_asked_again_and_no_transaction_is_aborted():
     lossy = refused(ErrorCode.INVALID_UPDATE_VERSION, "it would cut off what is in use", "open_transaction")
-    slow = refused(ErrorCode.REQUEST_TIMED_OUT, "What would be lost was not found out in time.")
+    # Words decide nothing.
+    slow = refused(ErrorCode.REQUEST_TIMED_OUT, "Open transactions have not ended in time: or so it seems.")
     updates, error = lower([lossy, slow, UpdateFeaturesResponse()], accepted=["open_transaction"])
     _, hasty, patient = updates
     assert error is None

@@ -83,7 +83,7 @@ def lowered(network):
 )
 def test_a_controller_reads_what_is_in_use_with_credentials_of_its_own_or_of_brokers(mechanism, settings):
     code, message = lowered(a_cluster(mechanism, **settings))
-    assert "transactional id paying has an open transaction (ONGOING)" in message
+    assert "transactional id paying has an open transaction (ongoing)" in message
     assert code == ErrorCode.INVALID_UPDATE_VERSION
 
 

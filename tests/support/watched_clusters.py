@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import msgspec
 
 from falkirk.ledger.findings import Blocker, BlockerKind
+from falkirk.ledger.open_transaction import OpenTransaction
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.watch.core.findings import (
     EventKind,
@@ -20,7 +21,6 @@ from falkirk.watch.core.findings import (
     GroupState,
     LowestLevel,
     NodeState,
-    OpenTransaction,
     Place,
     Source,
     WatchEvent,

@@ -26,6 +26,7 @@ class BlockerKind(enum.StrEnum):
     UNREGISTERED = "unregistered"
     CANNOT_LOWER = "cannot-lower"
     INCOMPATIBLE_FEATURE = "incompatible-feature"
+    TRANSACTION_NOT_ENDED = "transaction-not-ended"
     BELOW_FULL_ISR = "below_full_isr"
     SILENT_NODE = "silent_node"
     NO_WAY = "no_way"

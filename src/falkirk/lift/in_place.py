@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # Elections until falkirk wins one: a controller of Kafka's may win it, too.
 _ELECTIONS_MAX: Final = 20
 _ELECTION_S: Final = 5.0
+# What stops the one and starts the other, by whether falkirk is to run.
+_HOOKS: Final = {True: (hooks.STOP, hooks.START_FALKIRK), False: (hooks.STOP_FALKIRK, hooks.START)}
 # As many voters elect a leader while one of them is stopped.
 _VOTERS_WITHOUT_ONE: Final = 3
 
@@ -64,7 +66,7 @@ class InPlace:
     def steps(self) -> tuple[Step, ...]:
         """Return the steps of the lift, in order."""
         return (
-            *map(self._replace_step, self._replaced),
+            *(self._exchange_step(voter, is_falkirk=True) for voter in self._replaced),
             Step(
                 "lead",
                 "falkirk leads: it stands for election",
@@ -80,7 +82,7 @@ class InPlace:
         """Return the steps that give the quorum back as it was, at whatever level."""
         # Replaced ones last, and backwards: the one that leads is most likely the first.
         voters = (*(voter for voter in self._voters if voter not in self._replaced), *reversed(self._replaced))
-        return tuple(map(self._restore_step, voters))
+        return tuple(self._exchange_step(voter, is_falkirk=False) for voter in voters)
 
     async def leader(self) -> Endpoint:
         """Return where the falkirk controller listens that leads. Raises LiftError if another one does."""
@@ -100,26 +102,18 @@ class InPlace:
 
     # --- Steps
 
-    def _replace_step(self, voter: OriginalVoter) -> Step:
+    def _exchange_step(self, voter: OriginalVoter, *, is_falkirk: bool) -> Step:
+        """Return the step after which a voter runs as falkirk, or as Kafka again."""
+        node_id = voter.node_id
         return Step(
-            f"replace-{voter.node_id}",
-            f"falkirk runs in place of controller {voter.node_id}",
-            partial(self._runs, voter, is_falkirk=True),
-            partial(self._replace, voter),
-            hooks_s=self._hooks.limit_s(hooks.STOP, hooks.START_FALKIRK),
+            f"replace-{node_id}" if is_falkirk else f"restore-{node_id}",
+            f"falkirk runs in place of controller {node_id}"
+            if is_falkirk
+            else f"Kafka's controller {node_id} runs again",
+            partial(self._runs, voter, is_falkirk=is_falkirk),
+            partial(self._exchange, voter, is_falkirk=True) if is_falkirk else partial(self._restore, voter),
+            hooks_s=self._hooks.limit_s(*_HOOKS[is_falkirk]),
         )
-
-    def _restore_step(self, voter: OriginalVoter) -> Step:
-        return Step(
-            f"restore-{voter.node_id}",
-            f"Kafka's controller {voter.node_id} runs again",
-            partial(self._runs, voter, is_falkirk=False),
-            partial(self._restore, voter),
-            hooks_s=self._hooks.limit_s(hooks.STOP_FALKIRK, hooks.START),
-        )
-
-    async def _replace(self, voter: OriginalVoter) -> None:
-        await self._exchange(voter, hooks.STOP, hooks.START_FALKIRK, is_falkirk=True)
 
     async def _restore(self, voter: OriginalVoter) -> None:
         """Start others that do not run first: with them down the quorum would not survive this one's restart."""
@@ -127,7 +121,7 @@ class InPlace:
             if await self._versions(other) is None:
                 await self._start_kafka(other)
         if voter in self._replaced:
-            await self._exchange(voter, hooks.STOP_FALKIRK, hooks.START, is_falkirk=False)
+            await self._exchange(voter, is_falkirk=False)
         else:
             await self._start_kafka(voter)
 
@@ -135,10 +129,11 @@ class InPlace:
         answers = partial(self._answers_as, voter, is_falkirk=False)
         await self._run_until(hooks.START, voter, answers, f"controller {voter.node_id} answers")
 
-    async def _exchange(self, voter: OriginalVoter, stop: str, start: str, *, is_falkirk: bool) -> None:
+    async def _exchange(self, voter: OriginalVoter, *, is_falkirk: bool) -> None:
         """Stop what runs, when the rest of the quorum has the log, and start the other."""
         if await self._answers_as(voter, is_falkirk=is_falkirk):
             return
+        stop, start = _HOOKS[is_falkirk]
         name = f"controller {voter.node_id}"
         answer = await self._versions(voter)
         if answer is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.admin import AsyncAdmin, EndpointType
+from falkirk.ledger.findings import BlockerKind
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
 from falkirk.lift.journal import LOWER
 from falkirk.lift.lifted_cluster import follows
@@ -15,7 +16,7 @@ from falkirk.lift.step import Step
 from falkirk.operations.feature_changes import update_features
 from falkirk.operations.target_levels import TargetLevels, levels_of_release, with_own_kraft_version
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import OPEN_TRANSACTION, TRANSACTIONS_NOT_ENDED
+from falkirk.protocol.feature_update_tags import OPEN_TRANSACTION
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import TRANSACTION_VERSION
 
@@ -97,11 +98,11 @@ class Lowering:
         limit_ms = _PATIENCE_MS if waits and is_accepted else _UPDATE_MS
         outcome = await update_features(admin, updates, forced_snapshot=True, timeout_ms=limit_ms)
         late = _timed_out(outcome) if waits else None
-        if late is not None and TRANSACTIONS_NOT_ENDED not in late and limit_ms < _UPDATE_MS:
+        if late is not None and not _waited_in_vain(outcome) and limit_ms < _UPDATE_MS:
             # The controller itself needed longer: that is no reason to abort anything.
             outcome = await update_features(admin, updates, forced_snapshot=True, timeout_ms=_UPDATE_MS)
             late = _timed_out(outcome)
-        if late is not None and TRANSACTIONS_NOT_ENDED in late and not await self._cluster.is_lowered():
+        if late is not None and _waited_in_vain(outcome) and not await self._cluster.is_lowered():
             if not is_accepted:
                 raise LiftError(
                     f"the level was not lowered: {late}. End them and begin a new lift, or name {OPEN_TRANSACTION} "
@@ -160,3 +161,9 @@ def _timed_out(outcome: UpdateOutcome) -> str | None:
     """Return what the controller says if the time was up; None if it was not."""
     failures = (failure for failure in outcome.result.values.values() if failure is not None)
     return next((each.message for each in failures if each.error_code == ErrorCode.REQUEST_TIMED_OUT), None)
+
+
+def _waited_in_vain(outcome: UpdateOutcome) -> bool:
+    """Return whether open transactions are why the time was up: other work may take too long as well."""
+    details = outcome.result.details
+    return details is not None and details.has_blocker(BlockerKind.TRANSACTION_NOT_ENDED)

@@ -240,7 +240,7 @@ def _transaction_warnings(disk: Disk, cluster: Cluster, release: Release) -> Ite
         return
     found = transaction_surveys(disk, cluster)
     for replica, transaction in ((replica, each) for replica, survey in found for each in survey.unfinished()):
-        state = transaction.state.name.lower().replace("_", " ")
+        state = transaction.reported(replica.partition).state
         yield LedgerWarning(
             kind=WarningKind.OPEN_TRANSACTION,
             fields={

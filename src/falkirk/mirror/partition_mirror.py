@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.mirror.committed_batches import committed_batches
+from falkirk.protocol.record_batch import read_batch
 from falkirk.storage.batch_borders import iter_borders
 from falkirk.storage.partition_log import list_partition
 from falkirk.storage.partition_metadata import FILE_NAME as PARTITION_METADATA
@@ -43,24 +44,13 @@ class PartitionMirror:
 
         Raises RemoteProtocolError for bytes that are not batches, and OSError.
         """
-        data, position, wanted = memoryview(records), 0, bytearray()
-        start = self.end_offset
-        while position < len(data):
-            try:
-                batch = read_batch(data, position)
-            except IncompleteBatchError:
-                break
-            if batch.end_offset > high_watermark:
-                break
-            if batch.end_offset > self.end_offset:
-                if not wanted:
-                    start = batch.base_offset
-                wanted += data[position : batch.end_position]
-                self.end_offset, self.last_epoch = batch.end_offset, batch.leader_epoch
-            position = batch.end_position
-        if wanted:
-            self._write(start, wanted)
-        return bool(wanted)
+        new = committed_batches(records, self.end_offset, high_watermark)
+        if not new:
+            return False
+        self.end_offset, self.last_epoch = new[-1].end_offset, new[-1].leader_epoch
+        data = b"".join(batch.buffer[batch.position : batch.end_position] for batch in new)
+        self._write(new[0].base_offset, data)
+        return True
 
     def skip_to(self, offset: int) -> None:
         """Continue behind a gap: the source has deleted the records in between."""
@@ -101,7 +91,7 @@ class PartitionMirror:
         self.begin_again()
         file.write_bytes(data)
 
-    def _write(self, start: int, data: bytearray) -> None:
+    def _write(self, start: int, data: bytes) -> None:
         if self._segment is None or self._segment.stat().st_size >= SEGMENT_BYTES_MAX:
             self._segment = self._file(start)
         with self._segment.open("ab") as file:

@@ -16,7 +16,6 @@ from falkirk.logdir.kraft_conversion import reason_not_kept
 from falkirk.logdir.locate import find_nodes
 from falkirk.logdir.plan import make_plan
 from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse, cut_off_by_lowering
-from falkirk.metadata.controller.features.coordinator_use import OpenTransaction as TransactionInUse
 from falkirk.operations.errors import OperationError
 from falkirk.operations.lift_findings import (
     ghost_controllers,
@@ -43,29 +42,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
+    from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.target import Target
     from falkirk.operations.lift_observation import Observation
     from falkirk.operations.lift_way import WayChoice
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenTransaction:
-    """A transaction that is neither committed nor aborted; `offset`: of its last record in `partition`.
-
-    `partitions`: names of those in it; `start_timestamp_ms` is -1 if it is unknown.
-    """
-
-    transactional_id: str
-    state: str
-    partition: str
-    offset: int
-    producer_id: int
-    producer_epoch: int
-    partitions: tuple[str, ...]
-    start_timestamp_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,25 +130,12 @@ def read_logs(directory: Path, target: Target) -> ReadLogs:
     transactions: list[OpenTransaction] = []
     with_client_version: list[str] = []
     for replica, survey in transaction_surveys(disk, cluster):
-        transactions += (_open_transaction(each, replica.name) for each in survey.unfinished())
+        transactions += (each.reported(replica.partition) for each in survey.unfinished())
         with_client_version += survey.with_client_version()
     return ReadLogs(
         plan=make_plan(cluster, target, read_groups(disk, cluster, target.release)),
         transactions=tuple(transactions),
         with_client_version=tuple(sorted(with_client_version)),
-    )
-
-
-def _open_transaction(transaction: UnfinishedTransaction, partition: str) -> OpenTransaction:
-    return OpenTransaction(
-        transactional_id=transaction.transactional_id,
-        state=transaction.state.name.lower().replace("_", " "),
-        partition=partition,
-        offset=transaction.offset,
-        producer_id=transaction.producer_id,
-        producer_epoch=transaction.producer_epoch,
-        partitions=tuple(map(str, transaction.partitions)),
-        start_timestamp_ms=transaction.start_timestamp_ms,
     )
 
 
@@ -257,19 +226,7 @@ def _cut_off(logs: ReadLogs) -> tuple[ReportedLoss, ...]:
             )
             for group in logs.plan.groups.reported()
         ),
-        transactions=tuple(
-            TransactionInUse(
-                transactional_id=each.transactional_id,
-                state=each.state,
-                partition=int(each.partition.rpartition("-")[2]),
-                offset=each.offset,
-                producer_id=each.producer_id,
-                producer_epoch=each.producer_epoch,
-                partitions=each.partitions,
-                start_timestamp_ms=each.start_timestamp_ms,
-            )
-            for each in logs.transactions
-        ),
+        transactions=logs.transactions,
     )
     known = {(loss.kind, loss.key_fields.get("group")) for loss in logs.plan.losses}
     return tuple(

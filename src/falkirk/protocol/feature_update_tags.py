@@ -22,8 +22,6 @@ _ALLOWED: Final = b"\x01"
 CONSUMER_GROUP: Final = "consumer_group"
 # The kind of a loss that is a transaction which a lower transaction.version cuts off (KIP-890).
 OPEN_TRANSACTION: Final = "open_transaction"
-# What the message of REQUEST_TIMED_OUT has where open transactions are why; other work may take too long as well.
-TRANSACTIONS_NOT_ENDED: Final = "Open transactions have not ended in time"
 
 
 class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +34,10 @@ class FeatureUpdateDetails(msgspec.Struct, frozen=True, kw_only=True):
     inaccessible: list[dict[str, Any]] = []  # Any: JSON values
     blockers: list[Any] = []  # Any: JSON values
     undo_bundle: str | None = None
+
+    def has_blocker(self, kind: str) -> bool:
+        """Return whether a blocker of this kind is in the way."""
+        return any(isinstance(each, dict) and each.get("kind") == kind for each in self.blockers)
 
 
 def encode_consents(*, forced_snapshot: bool = False, abort_transactions: bool = False) -> UnknownTaggedFields:

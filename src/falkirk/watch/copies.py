@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.records.batch import MetadataBatch
+from falkirk.mirror.committed_batches import committed_batches
 from falkirk.mirror.errors import MirrorError
-from falkirk.protocol.record_batch import IncompleteBatchError, RecordBatch, read_batch
 from falkirk.storage.snapshot_file import SnapshotId, SnapshotName, format_snapshot_name, read_snapshot
 from falkirk.watch.core.metadata_ledger import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from falkirk.protocol.record_batch import RecordBatch
 
 _SOURCE = "__cluster_metadata-0"
 
@@ -93,19 +95,3 @@ class PartitionTail:
         if self._topic_id not in (None, topic_id):
             self.begin_again()
         self._topic_id = topic_id
-
-
-def committed_batches(records: bytes | memoryview, end_offset: int, high_watermark: int) -> list[RecordBatch]:
-    """Return the whole batches between an end offset and the high watermark. Raises RemoteProtocolError."""
-    data, position, found = memoryview(records), 0, []
-    while position < len(data):
-        try:
-            batch = read_batch(data, position)
-        except IncompleteBatchError:
-            break
-        if batch.end_offset > high_watermark:
-            break
-        if batch.end_offset > end_offset:
-            found.append(batch)
-        position = batch.end_position
-    return found

@@ -155,7 +155,7 @@ def test_safe_names_open_transactions_and_unsafe_waits_for_their_end():
     network = with_open_transaction()
     code, message, details = ask(network, ("transaction.version", 0, SAFE))
     assert code == ErrorCode.INVALID_UPDATE_VERSION
-    assert "transactional id paying has an open transaction (ONGOING) of producer 5 with epoch 2 since 1970" in message
+    assert "transactional id paying has an open transaction (ongoing) of producer 5 with epoch 2 since 1970" in message
     assert "paid" not in message.replace("paying", "")
     assert [item["key"] for item in details.losses] == ["transactional id paying"]
     assert levels(network)["transaction.version"] == 2
@@ -172,6 +172,11 @@ def test_transactions_that_do_not_end_in_time_are_named_and_nothing_is_lowered()
     assert code == ErrorCode.REQUEST_TIMED_OUT
     assert "Open transactions have not ended in time: transactional id paying has an open transaction" in message
     assert [item["kind"] for item in details.losses] == ["open_transaction"]
+    assert [(item["kind"], item["transactional_id"]) for item in details.blockers] == [
+        ("transaction-not-ended", "paying")
+    ]
+    (refused,) = network.facts("feature-update-refused")
+    assert refused.fields["blockers"] == details.blockers
     assert levels(network)["transaction.version"] == 2
     assert ask(network, ("group.version", 1, UPGRADE))[0] == ErrorCode.NONE
 

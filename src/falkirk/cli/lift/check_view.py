@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from falkirk.cli.console.ledger_text import blocker_lines, change_lines, group_lines, listed, loss_lines, shortened
 from falkirk.operations.lift_findings import level_name
 from falkirk.operations.lift_way import WayKind
+from falkirk.versions.release import TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,10 @@ class CheckView:
         left = [loss.detail for loss in ledger.inaccessible]
         yield from listed("Kept, but of no effect there", shortened(left, everything=self.everything))
         yield from group_lines("Groups that look different afterwards", ledger.groups)
-        shown = [f"{each.transactional_id}: {each.state} ({each.partition})" for each in logs.transactions]
+        shown = [
+            f"{each.transactional_id}: {each.state} ({TRANSACTION_STATE}-{each.partition})"
+            for each in logs.transactions
+        ]
         yield from listed("Open transactions", shortened(shown, everything=self.everything))
 
     def _groups(self) -> Iterator[str]:

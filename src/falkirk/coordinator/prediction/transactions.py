@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.prediction.readability import RecordReader, UnknownTypeError
 from falkirk.coordinator.records.log_entry import LoggedRecord
 from falkirk.coordinator.records.transaction_state import TransactionState
+from falkirk.ledger.open_transaction import OpenTransaction
 from falkirk.protocol.lax_reader import ReadError
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.release import latest_release
@@ -45,6 +46,19 @@ class UnfinishedTransaction:
     partitions: tuple[TopicPartition, ...]
     start_timestamp_ms: int
     timeout_ms: int
+
+    def reported(self, partition: int) -> OpenTransaction:
+        """Return the transaction of a partition of the log as it is reported."""
+        return OpenTransaction(
+            transactional_id=self.transactional_id,
+            state=self.state.name.lower().replace("_", " "),
+            partition=partition,
+            offset=self.offset,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            partitions=tuple(map(str, self.partitions)),
+            start_timestamp_ms=self.start_timestamp_ms,
+        )
 
 
 class TransactionSurvey:

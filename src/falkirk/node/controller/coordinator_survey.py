@@ -20,9 +20,8 @@ from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.controller.features.coordinator_use import (
     CoordinatorUse,
     GroupInUse,
-    OpenTransaction,
+    UnendedTransaction,
     UnreadPartition,
-    transaction_detail,
 )
 from falkirk.node.config.security_settings import SECURITY_PROTOCOL_IDS
 from falkirk.node.connections.outbound_connections import (
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
+    from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.metadata.image.broker_registration import BrokerRegistration
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.step import CommittedMetadata, Step
@@ -108,7 +108,7 @@ class CoordinatorSurvey:
         self._waits = waits
         self._aborts = aborts
         self._aborted: list[OpenTransaction] = []
-        self._unended: list[str] = []
+        self._unended: list[UnendedTransaction] = []
         # Partitions with transactions to wait for: all others are read first.
         self._deferred: deque[_Reading] = deque()
         self._transactions: list[OpenTransaction] = []
@@ -223,7 +223,7 @@ class CoordinatorSurvey:
     def _finish(self, reading: _Reading) -> None:
         survey = reading.survey
         if isinstance(survey, TransactionSurvey):
-            self._transactions += [_open_transaction(each, reading.partition_id) for each in survey.unfinished()]
+            self._transactions += [each.reported(reading.partition_id) for each in survey.unfinished()]
         elif isinstance(survey, ShareStateSurvey):
             self._share_states.update(survey.partitions())
         else:
@@ -274,7 +274,7 @@ class CoordinatorSurvey:
                 return
             assert isinstance(answer, InitProducerIdResponse), "a response to this request"
             if answer.error_code in _IS_ABORTED:
-                self._aborted.append(_open_transaction(transaction, reading.partition_id))
+                self._aborted.append(transaction.reported(reading.partition_id))
             elif answer.error_code in _COMES_AGAIN:
                 del reading.aborts[transactional_id]
             else:
@@ -319,8 +319,7 @@ class CoordinatorSurvey:
             # It was read; what has not ended is known.
             for each in filter(reading.awaits, reading.open_transactions()):
                 refusal = reading.aborts.get(each.transactional_id)
-                detail = transaction_detail(_open_transaction(each, reading.partition_id))
-                self._unended.append(detail if refusal is None else f"{detail} (not aborted: {refusal})")
+                self._unended.append(UnendedTransaction(each.reported(reading.partition_id), refusal))
             self._finish(reading)
             return
         self._unread.append(UnreadPartition(reading.topic, reading.partition_id, reason))
@@ -430,16 +429,3 @@ class _Reading:
 
 def _identity(transaction: UnfinishedTransaction) -> tuple[int, int]:
     return transaction.producer_id, transaction.start_timestamp_ms
-
-
-def _open_transaction(transaction: UnfinishedTransaction, partition_id: int) -> OpenTransaction:
-    return OpenTransaction(
-        transactional_id=transaction.transactional_id,
-        state=transaction.state.name,
-        partition=partition_id,
-        offset=transaction.offset,
-        producer_id=transaction.producer_id,
-        producer_epoch=transaction.producer_epoch,
-        partitions=tuple(map(str, transaction.partitions)),
-        start_timestamp_ms=transaction.start_timestamp_ms,
-    )

@@ -17,7 +17,7 @@ from falkirk.node.effects import Fact
 from falkirk.node.metadata_log.level_changes import LOGGED_LOSSES_MAX
 from falkirk.node.sliced_work import WorkCancelledError, cancel_slices
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.feature_update_tags import TRANSACTIONS_NOT_ENDED, allows_aborts
+from falkirk.protocol.feature_update_tags import allows_aborts
 from falkirk.protocol.upgrade_type import UpgradeType
 from falkirk.versions.features import TRANSACTION_VERSION
 
@@ -109,8 +109,9 @@ class FeatureUpdates:
                 return
             decided = self._decide(update, _not_assessed)
             if use.unended:
-                reason = f"{TRANSACTIONS_NOT_ENDED}: {bounded_text(use.unended, '; ')}"
-                update.done(decided.refused(ApiError(ErrorCode.REQUEST_TIMED_OUT, reason)).result())
+                reason = f"Open transactions have not ended in time: {bounded_text(use.unended, '; ')}"
+                late = ApiError(ErrorCode.REQUEST_TIMED_OUT, reason)
+                self._finish(update, decided.refused(late, tuple(each.reported() for each in use.unended)))
             elif self._step.now_ms >= deadline_ms:
                 late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What coordinators have in use was not found out in time.")
                 update.done(decided.refused(late).result())

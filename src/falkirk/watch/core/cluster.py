@@ -25,12 +25,13 @@ from falkirk.watch.core.ways import Known, coordinator_use, unknown_way
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.metadata.records.batch import MetadataBatch
     from falkirk.operations.lift_observation import Observation
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.protocol.topic_partition import TopicPartition
-    from falkirk.watch.core.findings import GroupState, NodeState, OpenTransaction, WatchEvent
+    from falkirk.watch.core.findings import GroupState, NodeState, WatchEvent
     from falkirk.watch.core.transitions import KnownWay
 
 ROWS_SHOWN: Final = 1000

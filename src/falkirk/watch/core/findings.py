@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from falkirk.ledger.findings import Blocker  # noqa: TC001 - msgspec reads annotations
+from falkirk.ledger.open_transaction import OpenTransaction  # noqa: TC001 - same
 
 
 class WayState(enum.StrEnum):
@@ -145,19 +146,6 @@ class GroupState(msgspec.Struct, frozen=True, kw_only=True):
     members: int
     committed_offsets: int
     verdicts: Mapping[str, str]
-
-
-class OpenTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that is neither committed nor aborted; `start_timestamp_ms` is -1 if it is unknown."""
-
-    transactional_id: str
-    state: str
-    partition: int
-    offset: int
-    producer_id: int
-    producer_epoch: int
-    partitions: tuple[str, ...]
-    start_timestamp_ms: int
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,13 +13,14 @@ from falkirk.coordinator.records.loader_rules import default_coordinator
 from falkirk.coordinator.records.log_entry import log_entries
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.versions.release import CONSUMER_OFFSETS, TRANSACTION_STATE
-from falkirk.watch.core.findings import GroupState, OpenTransaction, Place
+from falkirk.watch.core.findings import GroupState, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from falkirk.coordinator.prediction.followed_partition import JudgedGroup
     from falkirk.coordinator.prediction.groups import GroupReadability
+    from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.ledger.reported_loss import ReportedLoss
     from falkirk.logdir.target import Target
     from falkirk.protocol.record_batch import RecordBatch
@@ -120,20 +121,9 @@ class GroupIndex:
     def transactions(self) -> list[OpenTransaction]:
         """Return the open transactions, by id."""
         found = [
-            OpenTransaction(
-                transactional_id=each.transactional_id,
-                state=each.state.name.lower().replace("_", " "),
-                partition=partition,
-                offset=each.offset,
-                producer_id=each.producer_id,
-                producer_epoch=each.producer_epoch,
-                partitions=tuple(map(str, each.partitions)),
-                start_timestamp_ms=each.start_timestamp_ms,
-            )
-            for partition, survey in self._transactions.items()
-            for each in survey.unfinished()
+            each.reported(partition) for partition, survey in self._transactions.items() for each in survey.unfinished()
         ]
-        return sorted(found, key=lambda each: each.transactional_id)
+        return sorted(found)
 
     def _set(self, partition: int, judged: JudgedGroup) -> None:
         key = (partition, judged.group_id)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from falkirk.ledger.findings import Blocker, BlockerKind
 from falkirk.logdir.kraft_conversion import reason_not_kept
 from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse, GroupInUse, cut_off_by_lowering
-from falkirk.metadata.controller.features.coordinator_use import OpenTransaction as TransactionInUse
 from falkirk.operations.lift_findings import (
     isr_blockers,
     silent_nodes,
@@ -21,10 +20,11 @@ from falkirk.watch.core.findings import Way, WayState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.logdir.target import Target
     from falkirk.metadata.image.metadata_image import MetadataImage
     from falkirk.operations.lift_observation import Observation
-    from falkirk.watch.core.findings import GroupState, OpenTransaction
+    from falkirk.watch.core.findings import GroupState
     from falkirk.watch.core.loss_index import LossIndex
     from falkirk.watch.core.losses_view import LossesView
 
@@ -136,19 +136,7 @@ def coordinator_use(groups: Sequence[GroupState], transactions: Sequence[OpenTra
             )
             for group in groups
         ),
-        transactions=tuple(
-            TransactionInUse(
-                transactional_id=each.transactional_id,
-                state=each.state,
-                partition=each.partition,
-                offset=each.offset,
-                producer_id=each.producer_id,
-                producer_epoch=each.producer_epoch,
-                partitions=each.partitions,
-                start_timestamp_ms=each.start_timestamp_ms,
-            )
-            for each in transactions
-        ),
+        transactions=tuple(transactions),
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.watch.core.findings import Findings, WatchEvent
 
 Row = dict[str, Any]  # Any: JSON values
@@ -47,7 +48,7 @@ def way_rows(found: Findings) -> list[Row]:
     ]
 
 
-def _rows(values: Sequence[msgspec.Struct]) -> list[Row]:
+def _rows(values: Sequence[msgspec.Struct | OpenTransaction]) -> list[Row]:
     return [msgspec.to_builtins(value) for value in values]
 
 

@@ -4,10 +4,10 @@ import pytest
 from controllers import CONTROLLER_ID
 from feature_updates import SAFE, TOGETHER, UNSAFE, UPGRADE, a_controller, decide
 
+from falkirk.ledger.open_transaction import OpenTransaction
 from falkirk.metadata.controller.features.coordinator_use import (
     CoordinatorUse,
     GroupInUse,
-    OpenTransaction,
     UnreadPartition,
     topics_to_survey,
 )
@@ -16,8 +16,18 @@ from falkirk.protocol.feature_update_tags import CONSUMER_GROUP
 from falkirk.protocol.messages import TopicRecord
 
 GROUPS, TRANSACTIONS, STATES = "__consumer_offsets", "__transaction_state", "__share_group_state"
+PAYING = OpenTransaction(
+    transactional_id="paying",
+    state="ongoing",
+    partition=7,
+    offset=12,
+    producer_id=1000,
+    producer_epoch=3,
+    partitions=("t-0", "t-1"),
+    start_timestamp_ms=1_700_000_000_000,
+)
 USE = CoordinatorUse(
-    transactions=(OpenTransaction("paying", "ONGOING", 7, 12, 1000, 3, ("t-0", "t-1"), 1_700_000_000_000),),
+    transactions=(PAYING,),
     groups=(
         GroupInUse("shares", "share", 0, 3, share_partitions=4),
         GroupInUse("flows", "streams", 2, 4),

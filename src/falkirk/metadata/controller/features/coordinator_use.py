@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from falkirk.ledger.findings import Blocker, BlockerKind
 from falkirk.ledger.reported_loss import ReportedLoss
 from falkirk.protocol.feature_update_tags import CONSUMER_GROUP, OPEN_TRANSACTION
 from falkirk.versions.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION, TRANSACTION_VERSION
@@ -17,6 +18,7 @@ from falkirk.versions.release import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from falkirk.ledger.open_transaction import OpenTransaction
 
 # The type whose offsets outlive its members.
 _CONSUMER: Final = "consumer"
@@ -30,20 +32,28 @@ _GROUP_TYPES: Final[Mapping[str, str]] = {
 }
 
 
-class OpenTransaction(NamedTuple):
-    """A transaction that is neither committed nor aborted; `offset` is that of its last record.
+class UnendedTransaction(NamedTuple):
+    """A transaction that was waited for in vain. `refusal`: why its coordinator did not abort it, if it was asked."""
 
-    `partitions`: names of those in it; `start_timestamp_ms` is -1 if it is unknown.
-    """
+    transaction: OpenTransaction
+    refusal: str | None
 
-    transactional_id: str
-    state: str
-    partition: int
-    offset: int
-    producer_id: int
-    producer_epoch: int
-    partitions: tuple[str, ...]
-    start_timestamp_ms: int
+    def __str__(self) -> str:
+        detail = _transaction_detail(self.transaction)
+        return detail if self.refusal is None else f"{detail} (not aborted: {self.refusal})"
+
+    def reported(self) -> Blocker:
+        """Return the transaction as what is in the way of an update."""
+        return Blocker(
+            kind=BlockerKind.TRANSACTION_NOT_ENDED,
+            fields={
+                "feature": TRANSACTION_VERSION,
+                "transactional_id": self.transaction.transactional_id,
+                "partition": self.transaction.partition,
+                "refusal": self.refusal,
+            },
+            text=str(self),
+        )
 
 
 class GroupInUse(NamedTuple):
@@ -94,10 +104,9 @@ class CoordinatorUse:
     transactions: tuple[OpenTransaction, ...] = ()
     groups: tuple[GroupInUse, ...] = ()
     unread: tuple[UnreadPartition, ...] = ()
-    # Of an update that waits for open transactions: those that it has aborted, and sentences about
-    # those that have not ended in time.
+    # Of an update that waits for open transactions: those that it has aborted, and those that have not ended in time.
     aborted: tuple[OpenTransaction, ...] = ()
-    unended: tuple[str, ...] = ()
+    unended: tuple[UnendedTransaction, ...] = ()
 
     def cut_off(self, name: str) -> list[ReportedLoss]:
         """Return what lowering a feature would cut off."""
@@ -148,7 +157,7 @@ def _transaction_loss(transaction: OpenTransaction) -> ReportedLoss:
             "start_timestamp_ms": transaction.start_timestamp_ms,
         },
         after=None,
-        detail=transaction_detail(transaction),
+        detail=_transaction_detail(transaction),
     )
 
 
@@ -158,7 +167,7 @@ def _aborted_loss(transaction: OpenTransaction) -> ReportedLoss:
     return replace(loss, kind="aborted_transaction", detail=detail)
 
 
-def transaction_detail(transaction: OpenTransaction) -> str:
+def _transaction_detail(transaction: OpenTransaction) -> str:
     """Return the sentence that names a transaction: id, state, producer, since when, partitions."""
     named = transaction.partitions[:_PARTITIONS_NAMED_MAX]
     more = len(transaction.partitions) - len(named)

@@ -160,10 +160,17 @@ class FeatureUpdateDecision:
             return ControllerResult((), response)
         return ControllerResult(self.records, response, transaction=self.transaction, prepared=self.prepared)
 
-    def refused(self, error: ApiError) -> FeatureUpdateDecision:
-        """Return the decision that refuses every feature."""
+    def refused(self, error: ApiError, blockers: tuple[Blocker, ...] = ()) -> FeatureUpdateDecision:
+        """Return the decision that refuses every feature; `blockers`: more that is in the way."""
         names = dict.fromkeys(each.feature for each in self.request.feature_updates)
-        return replace(self, errors=dict.fromkeys(names, error), records=(), transaction=(), needs_undo_bundle=False)
+        return replace(
+            self,
+            errors=dict.fromkeys(names, error),
+            records=(),
+            transaction=(),
+            blockers=(*self.blockers, *blockers),
+            needs_undo_bundle=False,
+        )
 
     def report_losses(self) -> Slices[ReportedLosses]:
         """Return the losses as `details` has them, in slices of bounded size."""
