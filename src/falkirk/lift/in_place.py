@@ -105,15 +105,15 @@ class InPlace:
     def _exchange_step(self, voter: OriginalVoter, *, is_falkirk: bool) -> Step:
         """Return the step after which a voter runs as falkirk, or as Kafka again."""
         node_id = voter.node_id
-        return Step(
-            f"replace-{node_id}" if is_falkirk else f"restore-{node_id}",
-            f"falkirk runs in place of controller {node_id}"
-            if is_falkirk
-            else f"Kafka's controller {node_id} runs again",
-            partial(self._runs, voter, is_falkirk=is_falkirk),
-            partial(self._exchange, voter, is_falkirk=True) if is_falkirk else partial(self._restore, voter),
-            hooks_s=self._hooks.limit_s(*_HOOKS[is_falkirk]),
-        )
+        runs, hooks_s = partial(self._runs, voter, is_falkirk=is_falkirk), self._hooks.limit_s(*_HOOKS[is_falkirk])
+        if is_falkirk:
+            what, act = (
+                f"falkirk runs in place of controller {node_id}",
+                partial(self._exchange, voter, is_falkirk=True),
+            )
+            return Step(f"replace-{node_id}", what, runs, act, hooks_s=hooks_s)
+        what = f"Kafka's controller {node_id} runs again"
+        return Step(f"restore-{node_id}", what, runs, partial(self._restore, voter), hooks_s=hooks_s)
 
     async def _restore(self, voter: OriginalVoter) -> None:
         """Start others that do not run first: with them down the quorum would not survive this one's restart."""
