@@ -55,7 +55,9 @@ def test_eligible_leaders_that_come_into_use_meanwhile_are_given_up_only_if_that
     clusters: Clusters, tmp_path: Path
 ) -> None:
     """A topic that needs all three brokers gets eligible leaders while one of them is replaced."""
-    fields = {"place": "in-place-of-one", "limits": LIMITS}
+    # As by default: the broker leaves its ISRs when it is stopped, and not a session later.
+    settings = {**SESSIONS, "controlled.shutdown.enable": "true"}
+    fields: dict[str, object] = {"place": "in-place-of-one", "limits": LIMITS, "settings": settings}
     with under_load(clusters, tmp_path, THREE, dynamic=False, hooks=IN_PLACE, **fields) as lifted:
         servers = lifted.cluster.bootstrap_servers
         topic = NewTopic(STRICT, 3, 3, config={"min.insync.replicas": "3"})
@@ -77,5 +79,6 @@ def test_eligible_leaders_that_come_into_use_meanwhile_are_given_up_only_if_that
         assert given_up == [ELR] * 3
         lifted.check_voters()
         lifted.await_in_sync()
-    lifted.cluster.stop()
+    # Stopped together they would wait for a controlled shutdown.
+    lifted.cluster.kill()
     lifted.check_no_trace()
