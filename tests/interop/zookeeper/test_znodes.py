@@ -34,6 +34,9 @@ from falkirk.protocol.messages import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from falkirk.versions.api_support import Listener
+from falkirk.versions.inter_broker_protocol import IBP_CONFIG
+from falkirk.versions.release import Release
 from falkirk.versions.supported_range import SupportedRange
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
@@ -50,8 +53,9 @@ OURS = BrokerZnode(
 
 
 @pytest.fixture
-def broker(kafka_turn, chroot, tmp_path):
-    broker = ZooKeeperBroker("3.9.1", BROKER_ID, chroot, home=tmp_path)
+def broker(request, kafka_turn, chroot, tmp_path):
+    settings = getattr(request, "param", None)
+    broker = ZooKeeperBroker("3.9.1", BROKER_ID, chroot, home=tmp_path, settings=settings)
     broker.start()
     try:
         broker.wait_started()
@@ -124,3 +128,15 @@ def test_what_kafka_writes_and_what_ours_write_is_the_same_to_both(broker, chroo
         client.set("/feature", encode_features(state, kip_778=False))
         assert broker.exit_status() != 0
         assert "finalizedFeatures={group_coordinator=2}, finalizedFeaturesEpoch=3" in broker.log_text()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "broker", [{IBP_CONFIG: ibp} for ibp in ("0.11.0", "2.6", "2.7", "3.9")], indirect=True, ids=str
+)
+def test_the_protocol_between_brokers_decides_on_no_version_that_clients_are_told(broker):
+    """Whatever inter.broker.protocol.version a real broker has, ApiVersions has all that its release has."""
+    response = requested(broker, ApiVersionsRequest(client_software_name="falkirk", client_software_version="1"))
+    assert isinstance(response, ApiVersionsResponse)
+    offered = {each.api_key: SupportedRange(each.min_version, each.max_version) for each in response.api_keys}
+    assert offered == Release.parse("3.9").api_ranges(Listener.ZK_BROKER)
