@@ -1,5 +1,9 @@
 """Loading in slices: each visits a bounded number of partitions, and nothing shows before the last one."""
 
+import gc
+import sys
+from contextlib import suppress
+
 import pytest
 from metadata_files import batch_of
 from metadata_images import D1, broker, partition
@@ -121,3 +125,28 @@ def test_a_snapshot_is_read_and_compared_over_many_slices(monkeypatch):
     assert sizes[-COUNT // VISITS_PER_SLICE :] == [0] * (COUNT // VISITS_PER_SLICE)
     assert publisher.images == [loader.image]
     assert loader.loaded == BEHIND
+
+
+class CancelledError(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("slices_before", [4, 21])
+def test_what_a_cancelled_loading_has_read_is_freed_over_many_slices(slices_before):
+    loader, _ = large_loader()
+    values = list(write_values(loader.image, WriterOptions(metadata_version=LOW)))
+    batches = [batch_of(values, 0, "x.checkpoint")]
+    loading = loader.load_snapshot_slices(batches, BEHIND)
+    for _ in range(slices_before):
+        next(loading)
+    gc.collect()
+    held = sys.getallocatedblocks()
+    with suppress(CancelledError):
+        loading.throw(CancelledError())
+    del loading
+    left = [sys.getallocatedblocks()]
+    left += [sys.getallocatedblocks() for _ in loader.free_abandoned_slices()]
+    # A comparison under way has numbers of its own, which are freed at once.
+    assert held - left[0] < COUNT / 8
+    assert left[0] - sys.getallocatedblocks() > slices_before * VISITS_PER_SLICE / 8
+    assert list(loader.free_abandoned_slices()) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from immutables import Map
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Cutting a list of partitions into chunks takes that much less time than to visit each.
 BUILT_PER_VISIT: Final = 10
+FREED_PER_VISIT: Final = 10
+"""Freeing a partition takes that much less time than to visit one."""
 # Partitions that are alike are read much faster, but those of many brokers are not.
 RECORDS_PER_SLICE: Final = VISITS_PER_SLICE // DECISION_VISITS
 _OTHER_TOPIC_RECORDS = (PartitionChangeRecord, RemoveTopicRecord, ClearElrRecord)
@@ -43,19 +45,27 @@ def read_image_slices(batches: Iterable[MetadataBatch], provenance: Provenance) 
 
     Raises RecordError with offset and source.
     """
-    builder = _SnapshotBuilder()
-    for batch in batches:
-        yield from builder.add(batch)
-    return (yield from builder.build(provenance))
+    return (yield from SnapshotBuilder().read_slices(batches, provenance))
 
 
-class _SnapshotBuilder:
-    """Receives the batches of one snapshot, then builds the image."""
+class SnapshotBuilder:
+    """Receives the batches of one snapshot, then builds the image. One that stops halfway may be freed in slices."""
 
     def __init__(self) -> None:
         self._delta = MetadataDelta(EMPTY)
         self._topics: _TopicsBuilder | None = _TopicsBuilder()
         self._budget = SliceBudget()
+
+    def read_slices(self, batches: Iterable[MetadataBatch], provenance: Provenance) -> Slices[MetadataImage]:
+        """Do what `read_image_slices` does."""
+        for batch in batches:
+            yield from self.add(batch)
+        return (yield from self.build(provenance))
+
+    def free_slices(self) -> Slices[None]:
+        """Free what was read so far, in slices of bounded size; the builder must not be used after that."""
+        if self._topics is not None:
+            yield from self._topics.free_slices()
 
     def add(self, batch: MetadataBatch) -> Slices[None]:
         """Add the next batch. Raises RecordError with offset and source."""
@@ -183,6 +193,20 @@ class _TopicsBuilder:
                 yield
         yield from self._reader.forget_slices()
         return TopicsImage(Map(by_name), Map(self._names))
+
+    def free_slices(self) -> Slices[None]:
+        """Free all partitions, in slices of bounded size."""
+        budget = SliceBudget()
+        self._current = None
+        of_topics: list[dict[bytes, Any]] = [self._partitions, self._unordered]  # Any: lists and dicts of partitions
+        for by_id in of_topics:
+            while by_id:
+                _, partitions = by_id.popitem()
+                visits = len(partitions) // FREED_PER_VISIT
+                del partitions
+                if budget.spend(visits):
+                    yield
+        yield from self._reader.forget_slices()
 
     def _select(self, topic_id: bytes) -> None:
         self._current_id = topic_id

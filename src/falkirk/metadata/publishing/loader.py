@@ -14,7 +14,7 @@ import msgspec
 from falkirk.metadata.image.features import FeaturesDelta
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
-from falkirk.metadata.image.snapshot_builder import read_image_slices
+from falkirk.metadata.image.snapshot_builder import FREED_PER_VISIT, SnapshotBuilder
 from falkirk.metadata.levels.lowering import SLICED_RECORDS, replay_slices
 from falkirk.metadata.publishing.level_change import LevelChange
 from falkirk.metadata.records.errors import InconsistentRecordError, RecordError
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.slices import Slices
 
-
-FREED_PER_VISIT: Final = 10
-"""Freeing a partition takes that much less time than to visit one."""
 
 _Marker: TypeAlias = BeginTransactionRecord | EndTransactionRecord | AbortTransactionRecord
 _MARKERS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
@@ -87,6 +84,9 @@ class MetadataLoader:
         self._publishers = tuple(publishers)
         # Topics of the images that snapshots have replaced, and changes that led to the next ones.
         self._replaced: list[Topic | TopicDelta] = []
+        # Of snapshots whose loading ended halfway: builders, and topics of images that were not compared yet.
+        self._abandoned: list[SnapshotBuilder] = []
+        self._abandoned_topics: list[Topic | TopicDelta] = []
 
     def fork(self) -> MetadataLoader:
         """Return a loader that goes on from here by itself, and tells nobody."""
@@ -110,15 +110,22 @@ class MetadataLoader:
     def load_snapshot_slices(self, batches: Iterable[MetadataBatch], provenance: Provenance) -> Slices[MetadataImage]:
         """Do what `load_snapshot` does in slices of bounded size; all is as it was until the last one.
 
-        What is replaced is held until `free_slices`.
+        What is replaced is held until `free_slices`, what a loading that ends halfway has read until
+        `free_abandoned_slices`.
         """
-        image = yield from read_image_slices(batches, provenance)
-        delta = None
-        if self._publishers:
-            delta = yield from MetadataDelta.between_slices(self.image, image)
-            # The same levels may be those of a later epoch: in between they may have been others.
-            if delta.features is None:
-                delta.features = FeaturesDelta(self.image.features)
+        builder, image = SnapshotBuilder(), EMPTY
+        try:
+            image = yield from builder.read_slices(batches, provenance)
+            delta = None
+            if self._publishers:
+                delta = yield from MetadataDelta.between_slices(self.image, image)
+                # The same levels may be those of a later epoch: in between they may have been others.
+                if delta.features is None:
+                    delta.features = FeaturesDelta(self.image.features)
+        except BaseException:
+            self._abandoned.append(builder)
+            self._abandoned_topics += image.topics.by_name.values()
+            raise
         self.open_transaction = None
         self.loaded = provenance
         if delta is not None:
@@ -130,13 +137,13 @@ class MetadataLoader:
 
     def free_slices(self) -> Slices[None]:
         """Free what snapshots have replaced, in slices of bounded size, once no publisher holds it any more."""
-        budget = SliceBudget()
-        while self._replaced:
-            topic = self._replaced.pop()
-            visits = topic.partition_count // FREED_PER_VISIT
-            del topic
-            if budget.spend(visits):
-                yield
+        yield from _free_slices(self._replaced)
+
+    def free_abandoned_slices(self) -> Slices[None]:
+        """Free what loadings that ended halfway have read, in slices of bounded size."""
+        yield from _free_slices(self._abandoned_topics)
+        while self._abandoned:
+            yield from self._abandoned.pop().free_slices()
 
     def load_log(self, batches: Iterable[MetadataBatch]) -> MetadataImage:
         """Load batches that follow what was loaded and publish once, whatever their number.
@@ -248,6 +255,16 @@ class MetadataLoader:
     def _publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         for publisher in self._publishers:
             publisher.on_metadata(delta, image)
+
+
+def _free_slices(topics: list[Topic | TopicDelta]) -> Slices[None]:
+    budget = SliceBudget()
+    while topics:
+        topic = topics.pop()
+        visits = topic.partition_count // FREED_PER_VISIT
+        del topic
+        if budget.spend(visits):
+            yield
 
 
 def _levels(batch: MetadataBatch) -> dict[str, int]:

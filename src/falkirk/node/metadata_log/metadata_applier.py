@@ -107,6 +107,7 @@ class MetadataApplier:
         """
         if self._work is not None:
             self._work.cancel()
+            self._works.start("free abandoned image", self._loader.free_abandoned_slices())
         self._fetched = snapshot
         # Not in this step, which has read all of the file to check it.
         self._work = self._works.start("metadata loading", self._slices())
