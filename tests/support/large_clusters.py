@@ -1,5 +1,7 @@
 """Three controllers with the metadata of a large cluster, loaded from snapshots; its brokers are away."""
 
+from functools import cache
+
 from falkirk.metadata.image.metadata_delta import MetadataDelta
 from falkirk.metadata.image.metadata_image import EMPTY, MetadataImage, Provenance
 from falkirk.protocol.messages import FeatureLevelRecord, PartitionRecord, RegisterBrokerRecord, TopicRecord
@@ -12,13 +14,15 @@ from falkirk.versions.release import Release
 
 RELEASE = Release.parse("4.3")
 TOPICS, PARTITIONS = 45, 1_000
+# Where a run has to be short: work that is not sliced is found by a limit just above what slices take.
+FEW_TOPICS, FEW_STEP_MS_MAX = 3, 15
 CONTROLLERS = (1, 2, 3)
 ABSENT_BROKERS = (101, 102, 103)
 MIB = 1024 * 1024
 
 
-def with_large_metadata() -> Scenario:
-    """45,000 partitions; controllers crash, so that others become active, and write snapshots after some records."""
+def with_large_metadata(topics: int = TOPICS) -> Scenario:
+    """A thousand partitions of each topic; controllers crash, so that others become active, and write snapshots after some records."""
     nodes = [
         RehearsedNode(
             node_id=node_id,
@@ -42,11 +46,12 @@ def with_large_metadata() -> Scenario:
         faults_ms=8_000,
         snapshot_bytes=2_000,
         segment_bytes=MIB,
-        rehearsed=RehearsedCluster(image=made_image(), nodes=tuple(nodes), has_dynamic_voters=False),
+        rehearsed=RehearsedCluster(image=made_image(topics), nodes=tuple(nodes), has_dynamic_voters=False),
     )
 
 
-def made_image() -> MetadataImage:
+@cache
+def made_image(topics: int) -> MetadataImage:
     """All partitions are without a leader: their brokers are fenced."""
     supported = [BrokerFeature(name, to.lowest, to.highest) for name, to in RELEASE.supported_features().items()]
     records = [FeatureLevelRecord(METADATA_VERSION, RELEASE.latest_metadata_version.level)]
@@ -60,7 +65,7 @@ def made_image() -> MetadataImage:
         )
         for broker_id in ABSENT_BROKERS
     ]
-    for number in range(TOPICS):
+    for number in range(topics):
         topic_id = (1 << 64 | number).to_bytes(16, "big")
         records.append(TopicRecord(f"large-{number}", topic_id))
         records += [

@@ -61,8 +61,9 @@ for seed in range(first, last):
         from eligible_clusters import with_eligible_replicas
         scenario = with_eligible_replicas()
     if kind == "steps":
-        from large_clusters import with_large_metadata
-        scenario, options = with_large_metadata(), {"has_step_costs": True}
+        from large_clusters import FEW_STEP_MS_MAX, FEW_TOPICS, with_large_metadata
+        scenario = with_large_metadata(FEW_TOPICS)
+        options = {"has_step_costs": True, "step_ms_max": FEW_STEP_MS_MAX}
     if kind == "groups":
         from group_clusters import disturbed
         scenario = disturbed()

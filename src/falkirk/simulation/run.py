@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from falkirk.node.broker.broker_lifecycle import UNREGISTERED
 from falkirk.node.node import Node
+from falkirk.node.step import STEP_MS_MAX
 from falkirk.simulation.checkers.acked_records_survive import AckedRecordsSurvive
 from falkirk.simulation.checkers.acked_writes_survive import AckedWritesSurvive
 from falkirk.simulation.checkers.answers_were_negotiated import AnswersWereNegotiated
@@ -149,19 +150,20 @@ def simulate(
     scenario: Scenario | None = None,
     crash: CrashPoint | None = None,
     has_step_costs: bool = False,
+    step_ms_max: int = STEP_MS_MAX,
     has_transactions: bool = False,
 ) -> SimulationResult:
     """Run a seed to its end. The result depends only on the arguments.
 
     `scenario`: replaces the one that the seed chooses. `crash`: an additional fault; the host starts again when the
-    faults end. `has_step_costs`: steps of nodes take as long as they cost, and none may stall its node; what is made
-    once in a process counts where it is made, so only runs in fresh processes are the same. `has_transactions`: the
+    faults end. `has_step_costs`: steps of nodes take as long as they cost, and none may take more than `step_ms_max`;
+    what is made once in a process counts where it is made, so only runs in fresh processes are the same. `has_transactions`: the
     seed chooses a scenario with transactional clients.
     """
     world = World(seed, keeps_timeline=keeps_timeline)
     run = _Run(world, scenario or Scenario.of_seed(world.chance, has_transactions=has_transactions), crash)
     if has_step_costs:
-        run.count_step_costs()
+        run.count_step_costs(step_ms_max)
     return run.result()
 
 
@@ -248,9 +250,9 @@ class _Run:
         source = () if rehearsed is None else (SourceSurvives(rehearsed.image),)
         return (LoweringsAreReported(self._levels, history), *source)
 
-    def count_step_costs(self) -> None:
+    def count_step_costs(self, step_ms_max: int) -> None:
         """Let steps of nodes take time, and check that none takes too long."""
-        stalls = NoStepStalls()
+        stalls = NoStepStalls(step_ms_max)
         for host in self._cluster.nodes:
             host.count_costs()
             host.observers.append(stalls.after_step)

@@ -102,7 +102,7 @@ def test_the_next_step_begins_when_the_work_of_the_last_one_is_over():
 
 
 def test_a_step_beyond_the_limit_is_a_stall():
-    stalls = NoStepStalls()
+    stalls = NoStepStalls(STEP_MS_MAX)
     _, host = written(STEP_MS_MAX * MS, has_costs=True)
     stalls.after_step(host, host.program)
     _, host = written((STEP_MS_MAX + 1) * MS, has_costs=True)

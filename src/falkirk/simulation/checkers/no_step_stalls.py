@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.node.step import STEP_MS_MAX
 from falkirk.simulation.history.invariant import InvariantViolatedError
 
 if TYPE_CHECKING:
@@ -17,10 +16,13 @@ class NoStepStalls:
     Only where steps have costs. Unlike other checkers it reads the host, which knows what the step cost.
     """
 
+    def __init__(self, step_ms_max: int) -> None:
+        self._us_max = step_ms_max * 1000
+
     def after_step(self, host: Host, program: Program) -> None:
         """Raise InvariantViolatedError if the last step cost too much."""
         del program
         cost = host.last_step
-        if cost.us > STEP_MS_MAX * 1000:
+        if cost.us > self._us_max:
             what = f"{host.name} is busy for {cost.us // 1000} ms in one step; most of it in {cost.busiest}"
             raise InvariantViolatedError(type(self).__name__, what)

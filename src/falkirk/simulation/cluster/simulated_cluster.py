@@ -389,8 +389,7 @@ class Cluster:
             metadata_log_segment_bytes=scenario.segment_bytes,
             metadata_max_retention_bytes=scenario.segment_bytes,
             metadata_log_max_record_bytes_between_snapshots=scenario.snapshot_bytes,
-            # Many pieces, so that crashes fall between them.
-            snapshot_piece_bytes=scenario.snapshot_bytes // 10,
+            snapshot_piece_bytes=self._snapshot_piece_bytes,
             broker_session_timeout_ms=3000,
             broker_heartbeat_interval_ms=500,
             authorizer_class_name=_AUTHORIZER,
@@ -398,6 +397,12 @@ class Cluster:
             downgrade_enable=scenario.roll is None or node_id not in scenario.roll.unlowerable,
             properties=self._properties,
         )
+
+    @property
+    def _snapshot_piece_bytes(self) -> int:
+        """Many pieces, so that crashes fall between them, but some fifty of a large image: a partition has 100 bytes."""
+        cluster = self._scenario.rehearsed
+        return max(self._scenario.snapshot_bytes // 10, 2 * cluster.image.topics.partition_count if cluster else 0)
 
     @property
     def _properties(self) -> Mapping[str, str]:
