@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 
 def with_large_metadata(topics: int = TOPICS) -> Scenario:
-    """A thousand partitions of each topic; controllers crash, so that others become active, and write snapshots after some records."""
+    """Topics of 1,000 partitions; controllers crash, so that others become active, and write snapshots."""
     nodes = [
         RehearsedNode(
             node_id=node_id,

@@ -157,8 +157,8 @@ def simulate(
 
     `scenario`: replaces the one that the seed chooses. `crash`: an additional fault; the host starts again when the
     faults end. `has_step_costs`: steps of nodes take as long as they cost, and none may take more than `step_ms_max`;
-    what is made once in a process counts where it is made, so only runs in fresh processes are the same. `has_transactions`: the
-    seed chooses a scenario with transactional clients.
+    what is made once in a process counts where it is made, so only runs in fresh processes are the same.
+    `has_transactions`: the seed chooses a scenario with transactional clients.
     """
     world = World(seed, keeps_timeline=keeps_timeline)
     run = _Run(world, scenario or Scenario.of_seed(world.chance, has_transactions=has_transactions), crash)

@@ -400,7 +400,7 @@ class Cluster:
 
     @property
     def _snapshot_piece_bytes(self) -> int:
-        """Many pieces, so that crashes fall between them, but some fifty of a large image: a partition has 100 bytes."""
+        """Many pieces, so that crashes fall between them; of a large image some fifty: a partition has 100 bytes."""
         cluster = self._scenario.rehearsed
         return max(self._scenario.snapshot_bytes // 10, 2 * cluster.image.topics.partition_count if cluster else 0)
 
