@@ -1,4 +1,9 @@
-"""Run every benchmark of this folder, or those named: `run.py [--json] [NAME...]`.
+"""Run every benchmark of this folder, or those named.
+
+    run.py [--json] [--write FOLDER] [NAME...]
+    run.py longest_step failover --partitions 100000 300000 1000000 --write FOLDER
+
+`--write` leaves the lines as NAME.json and a table of them as NAME.md. `--partitions` is for benchmarks that take it.
 
 A benchmark is a Python file beside this one that prints lines of `support/line.py`; Java programs are in `java/`. Each
 runs in a process of its own, one after the other. One without its peer here says so and succeeds; a missed budget is
@@ -13,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.line import line_text
+from support.line import line_text, table
 
 FOLDER = Path(__file__).resolve().parent
 BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.name != "run.py")
@@ -22,6 +27,8 @@ BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.name != "r
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure falkirk against its peers.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all if none is given: {', '.join(BENCHMARKS)}")
+    parser.add_argument("--partitions", nargs="+", type=int, metavar="COUNT", help="run each named one for each count")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write lines and a table of each benchmark")
     parser.add_argument("--json", action="store_true", help="print each line as a JSON object")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
@@ -29,19 +36,38 @@ def main() -> int:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     started = time.monotonic()
     lines: list[dict[str, Any]] = []
-    failed = [name for name in arguments.names or BENCHMARKS if not run(name, lines, as_json=arguments.json)]
+    failed = []
+    for name in arguments.names or BENCHMARKS:
+        before = len(lines)
+        for options in sizes(arguments.partitions):
+            if not run(name, lines, options, as_json=arguments.json):
+                failed.append(" ".join((name, *options)))
+            if arguments.write is not None:
+                write(arguments.write, name, lines[before:])
     print(summary(lines, failed, time.monotonic() - started), file=sys.stderr)
     return 1 if failed else 0
 
 
-def run(name: str, lines: list[dict[str, Any]], *, as_json: bool) -> bool:
+def sizes(partitions: list[int] | None) -> list[tuple[str, ...]]:
+    """Return the options of each run of a benchmark."""
+    return [()] if partitions is None else [("--partitions", str(count)) for count in partitions]
+
+
+def write(folder: Path, name: str, lines: list[dict[str, Any]]) -> None:
+    """Write what a benchmark has printed so far, so that a run that is ended early leaves what it had."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / f"{name}.md").write_text("\n".join(table(lines)) + "\n")
+
+
+def run(name: str, lines: list[dict[str, Any]], options: tuple[str, ...], *, as_json: bool) -> bool:
     """Run one file, print its lines as they come and collect them; return whether it succeeded."""
-    command = [sys.executable, str(FOLDER / f"{name}.py"), "--json"]
+    command = [sys.executable, str(FOLDER / f"{name}.py"), *options, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for text in process.stdout:
             line = json.loads(text)
-            lines.append(line)
+            lines.append(line | ({"options": " ".join(options)} if options else {}))
             print(text.rstrip() if as_json else line_text(line), flush=True)
     return process.returncode == 0
 

@@ -7,7 +7,7 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
@@ -51,7 +51,8 @@ def print_left_out(name: str, reason: str) -> None:
 
 def print_step(name: str, seconds: float, *, work: str, limit_s: float) -> None:
     """Print the longest step of a play, in processor time, and what it did."""
-    _print({"name": name, "longest_s": seconds, "budget_s": limit_s, "met": seconds <= limit_s, "work": work})
+    line = {"name": name, "longest_s": seconds, "budget_s": limit_s, "met": seconds <= limit_s, "work": work}
+    _print(line | {"load": os.getloadavg()[0]})
 
 
 def line_text(line: Mapping[str, Any]) -> str:
@@ -68,6 +69,25 @@ def line_text(line: Mapping[str, Any]) -> str:
         f"{line['name']}, against {line['against']}: ours={readable(line['ours_s'])} peer={readable(line['peer_s'])} "
         f"ratio={line['ratio']:.2f}{remarks} {met[line['met']]} (load {line['load']:.0f})"
     )
+
+
+def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield lines as a table in Markdown."""
+    yield "| work | took | peer | ratio | budget | | load |"
+    yield "|---|---|---|---|---|---|---|"
+    for line in lines:
+        name = " ".join((line["name"], *([f"({line['options']})"] if "options" in line else [])))
+        if "left_out" in line:
+            cells = [line["left_out"], "", "", "", "left out", ""]
+        else:
+            met = {None: "", True: "met", False: "**missed**"}[line["met"]]
+            if "longest_s" in line:
+                cells = [readable(line["longest_s"]), "", "", readable(line["budget_s"]), met]
+            else:
+                budget = "" if line["budget"] is None else f"{line['budget']:g}"
+                cells = [readable(line["ours_s"]), readable(line["peer_s"]), f"{line['ratio']:.2f}", budget, met]
+            cells.append(f"{line['load']:.0f}")
+        yield f"| {' | '.join((name, *cells))} |"
 
 
 def readable(seconds: float) -> str:
