@@ -12,6 +12,8 @@ from transaction_world import FIRST_PRODUCER_ID, P0, P1, P2, TransactionWorld
 from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
 from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+from falkirk.coordinator.transactions import transaction_loader
+from falkirk.coordinator.transactions.transaction_loader import TransactionLoader
 from falkirk.coordinator.transactions.transaction_metadata import TransactionMetadata
 from falkirk.coordinator.transactions.transaction_rules import transaction_rules
 from falkirk.protocol.error_codes import ErrorCode
@@ -205,3 +207,13 @@ def test_unknown_tags_of_a_newer_release_stay_with_the_id() -> None:
 def test_a_release_that_is_not_in_the_tables_is_an_error() -> None:
     with pytest.raises(IncompleteReleaseError, match=r"3\.6\.2"):
         transaction_rules(Release.parse("3.6"))
+
+
+def test_what_was_read_is_freed_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction_loader, "IDS_AT_ONCE", 5)
+    monkeypatch.setattr(transaction_loader, "KEYS_FREED_AT_ONCE", 5)
+    loader = TransactionLoader(TransactionWorld().shard)
+    values = loader._last
+    values.update({KEY + bytes([number]): (number, 0, VALUE_V0) for number in range(12)})
+    left = [(len(values), sum(value == VALUE_V0 for _, _, value in values.values())) for _ in loader.finish()]
+    assert left == [(12, 7), (12, 2), (10, 0), (5, 0), (0, 0)]

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 IDS_AT_ONCE: Final = 250
 """How many ids are replayed in one slice of the end."""
+KEYS_FREED_AT_ONCE: Final = 20_000
 _PREFIX_BYTES = 2
+_REPLAYED: Final = (0, 0, b"")
 
 
 class TransactionLoader:
@@ -79,9 +81,14 @@ class TransactionLoader:
                 self._shard.replay_loaded(CoordinatorRecord(transaction_key, decoded, version))
             except (RemoteProtocolError, ValueError) as error:
                 return LoadFailure(offset, str(error))
+            # To free a million of them at once is a long step.
+            self._last[key] = _REPLAYED
             if number % IDS_AT_ONCE == 0:
                 yield
-        self._last.clear()
+        while self._last:
+            self._last.popitem()
+            if len(self._last) % KEYS_FREED_AT_ONCE == 0:
+                yield
         return None
 
     def _apply(self, key: bytes | None, value: bytes | None, offset: int) -> None:
