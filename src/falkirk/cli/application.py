@@ -16,6 +16,7 @@ from falkirk.cli.command_table import COMMANDS, add
 from falkirk.cli.console.exit_code import ExitCode
 from falkirk.cli.console.failure import explain
 from falkirk.cli.console.terminal import print_text
+from falkirk.cli.console.whole_writes import write_whole
 from falkirk.source_modules import build_name
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its code (falkirk.cli.console.exit_code)."""
+    write_whole()
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = _run(words)
     try:
