@@ -26,10 +26,10 @@ class Step:
 
 STEPS = (
     Step("tools/fetch_kafka.py", "name it in RELEASES, and run the tool: the jars", '"{name}"'),
-    Step("tools/import_schemas.py", "name it in RELEASES, and run the tool: messages of all versions", '"{name}"'),
-    Step("src/falkirk/versions/releases/{module}.py", "facts_from_jars.py, then generate_versions.py"),
+    Step("schemas/facts/{name}.json.gz", "facts_from_jars.py; then import_schemas.py and generate_messages.py"),
+    Step("src/falkirk/versions/releases/{module}.py", "generate_versions.py"),
     Step("src/falkirk/versions/releases/__init__.py", "generate_versions.py", "{module}.CHANGES"),
-    Step("tests/data/configs/facts-{name}.json.gz", "tests/interop/test_config_facts.py --update-golden"),
+    Step("tests/data/configs/facts-{name}.json.gz", "facts_from_jars.py"),
     Step("tools/generate_configs.py", "name it in RELEASES", '"{name}"'),
     Step("src/falkirk/versions/configs/releases/{module}.py", "generate_configs.py"),
     Step("src/falkirk/coordinator/records/loader_rules.py", "what its coordinators read", '"{name}"'),

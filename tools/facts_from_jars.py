@@ -1,102 +1,68 @@
-"""Read the fact tables of releases that the shared facts cover only in part from the published jars.
+"""Read what releases of Kafka are off their jars: `facts_from_jars.py RELEASE...`, such as `4.4.0`.
 
-usage: facts_from_jars.py FACTS_JAVA EXTRACT_SCHEMAS OUT_DIR RELEASE=LIBDIR...
-
-FACTS_JAVA and EXTRACT_SCHEMAS are the two extractors that made the shared facts (`Facts.java`, `extract_schemas.py`);
-LIBDIR holds the jars of one release (`kafka_2.13` and its dependencies, from Maven). OUT_DIR gets the files that
-`generate_versions.py` reads, in the same form; for a release that the shared facts cover in full, they come out equal.
-Needs a JDK.
+Of each it writes `schemas/facts/RELEASE.json.gz` (APIs, features, metadata.version, records, schemas of all messages)
+and `tests/data/configs/facts-RELEASE.json.gz` (configs). `tools/fetch_kafka.py` fetches the jars; needs a JDK.
+The schemas are JSON in the jars; the rest is told by their classes, to `ReleaseFacts` and `ConfigFacts` in
+`tests/interop/java`. Names, types, versions and defaults are kept; sentences of Kafka's are not.
 """
 
 import json
-import subprocess
+import re
 import sys
-import tempfile
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-# Facts of one release, as JSON: each value's shape is the extractor's.
-Facts = dict[str, Any]
+import version_facts
+from fetch_kafka import FetchError, kafka_libs
+from version_facts import Facts
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("interop", "support")]
 
-def main(arguments: list[str]) -> None:
-    """Write OUT_DIR/{api_ranges,features,metadata_versions,record_versions}.json."""
-    facts_java, extract_schemas, out, *releases = arguments
-    tables: dict[str, Facts] = {"api_ranges": {}, "features": {}, "metadata_versions": {}, "record_versions": {}}
-    for release, _, libraries in (argument.partition("=") for argument in releases):
-        facts = _reflected_facts(Path(facts_java), Path(libraries))
-        schemas = _schemas(Path(extract_schemas), release, Path(libraries))
-        tables["api_ranges"][release] = facts["apis"]
-        tables["features"][release] = facts["features"]
-        tables["metadata_versions"][release] = [{"name": row["version"], **row} for row in facts["mvs"]]
-        tables["record_versions"][release] = _record_versions(facts, schemas)
-        print(f"{release}: read from {libraries}")
-    tables["metadata_versions"] = {"releases": tables["metadata_versions"]}
-    Path(out).mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        (Path(out) / f"{name}.json").write_text(json.dumps(table, indent=1) + "\n")
+from config_facts import write_config_facts  # noqa: E402
+from kafka_java import run_program  # noqa: E402
+
+# Comments may stand anywhere in a schema, and a comma before a closing bracket.
+TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.DOTALL)
+SENTENCES = ("about",)
 
 
-def _reflected_facts(facts_java: Path, libraries: Path) -> Facts:
-    with tempfile.TemporaryDirectory() as build:
-        jars = f"{libraries}/*"
-        subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", build, facts_java], check=True)
-        ran = subprocess.run(
-            ["java", "-cp", f"{jars}:{build}", "Facts", "all"], check=True, stdout=subprocess.PIPE, text=True
-        )
-    facts: Facts = json.loads(ran.stdout)
-    return facts
+def main(releases: list[str]) -> None:
+    if not releases:
+        raise SystemExit(__doc__)
+    for release in releases:
+        try:
+            libs = kafka_libs(release)
+        except FetchError as error:
+            raise SystemExit(f"facts_from_jars: {error}") from error
+        facts = json.loads(run_program("ReleaseFacts", [], release=release))
+        facts["schemas"] = dict(schemas(libs))
+        version_facts.write_release(release, facts)
+        write_config_facts(release, json.loads(run_program("ConfigFacts", [], release=release)))
+        print(f"{release}: read from {libs}")
 
 
-def _schemas(extract_schemas: Path, release: str, libraries: Path) -> Facts:
-    ran = subprocess.run(
-        [sys.executable, extract_schemas, release, libraries], check=True, stdout=subprocess.PIPE, text=True
-    )
-    schemas: Facts = json.loads(ran.stdout)["messages"]
-    return {name.partition("/")[2]: schema for name, schema in schemas.items()}
+def schemas(libs: Path) -> Iterator[tuple[str, Facts]]:
+    """Yield `module/Name` and the schema of each message and record."""
+    for jar in sorted(libs.glob("kafka*.jar")):
+        module = re.sub(r"-\d[\w.]*$", "", jar.stem)
+        with zipfile.ZipFile(jar) as archive:
+            for name in sorted(archive.namelist()):
+                if re.search(r"(message|metadata)/.*\.json$", name):
+                    schema = without_sentences(json.loads(TOKEN.sub(r"\1", archive.read(name).decode())))
+                    if "validVersions" in schema:
+                        yield f"{module}/{schema['name']}", {"fields": [], **schema}
 
 
-def _record_versions(facts: Facts, schemas: Facts) -> Facts:
-    pairs = [_pair(schema, schemas) for name, schema in schemas.items() if name.endswith("Key")]
-    coordinators = {
-        "groupCoordinator": (
-            "groupRecords",
-            ("OffsetCommit", "GroupMetadata", "ConsumerGroup", "ShareGroup", "Streams"),
-        ),
-        "transactionCoordinator": ("txnRecords", ("TransactionLog",)),
-        "shareCoordinator": ("shareRecords", ("ShareSnapshot", "ShareUpdate")),
-    }
-    return {
-        **{part: facts[part] for part in ("metadataRecords", "controlRecords", "controlRecordVersions")},
-        **{
-            coordinator: {
-                "types": facts[types],
-                "schemas": sorted(
-                    (pair for pair in pairs if pair["key"].removeprefix("Legacy").startswith(prefixes)), key=_type_id
-                ),
-            }
-            for coordinator, (types, prefixes) in coordinators.items()
-        },
-    }
-
-
-def _pair(key: Facts, schemas: Facts) -> Facts:
-    value = schemas[key["name"].removesuffix("Key") + "Value"]
-    return {
-        "key": key["name"],
-        "keyVersions": key["validVersions"],
-        "keyApiKey": key.get("apiKey"),
-        "keyType": key["type"],
-        "value": value["name"],
-        "valueVersions": value["validVersions"],
-        "valueFlexibleVersions": value["flexibleVersions"],
-    }
-
-
-def _type_id(pair: Facts) -> int:
-    """Return the record type: its own number, or (up to 4.0) the first version of its key."""
-    number = pair["keyApiKey"]
-    return int(pair["keyVersions"].partition("-")[0]) if number is None else int(number)
+def without_sentences(value: Facts) -> Facts:
+    if isinstance(value, list):
+        return [without_sentences(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: without_sentences(each) for name, each in value.items() if name not in SENTENCES}
+    # Some schemas quote the number.
+    return kept | {"tag": int(kept["tag"])} if "tag" in kept else kept
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Write the release tables in `src/falkirk/versions/` from fact tables, or compare every fact with them.
+"""Write the release tables in `src/falkirk/versions/` from `schemas/facts`, or compare every fact with them.
 
-usage: generate_versions.py [--check] FACTS_DIR [MORE_FACTS_DIR]
+usage: generate_versions.py [--check]
 
-The Python literals that it writes are the notation itself (falkirk.versions.notation): small, sorted by release, and
-edited by hand where that is easier. MORE_FACTS_DIR holds releases that FACTS_DIR lacks, from `facts_from_jars.py`.
+The Python literals that it writes are the notation itself (falkirk.versions.notation): small, and sorted by release.
 """
 
 import dataclasses
@@ -32,12 +31,10 @@ POSITIONAL = {
 
 def main(arguments: list[str]) -> None:
     """Do what the usage says."""
-    check = "--check" in arguments
-    folders = [Path(argument) for argument in arguments if argument != "--check"]
-    if len(folders) not in {1, 2}:
+    if arguments not in ([], ["--check"]):
         raise SystemExit(__doc__)
-    facts = version_facts.read_facts(folders[0], folders[1] if len(folders) > 1 else None)
-    if check:
+    facts = version_facts.read_facts()
+    if arguments:
         # Imported late: the check needs whole tables, and writing them is how broken ones are mended.
         import version_check  # noqa: PLC0415
 

@@ -1,17 +1,16 @@
-"""Make `schemas/messages` from the fact tables: `import_schemas.py FACTS_DIR`. Run once per set of Kafka releases.
+"""Make `schemas/messages` from `schemas/facts`. Run once per set of Kafka releases.
 
 The facts hold each release's schema of each message. This tool merges them into one definition per message over all
 versions and releases, and checks each result: for every release and version it yields exactly the layout of the facts.
 """
 
-import gzip
-import json
 import re
-import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import version_facts
 from schema_notation import (
     NO_VERSIONS,
     OPEN,
@@ -25,7 +24,9 @@ from schema_notation import (
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "schemas" / "messages"
-RELEASES = ("3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.1.1", "4.2.1", "4.3.1", "4.4.0")
+FACTS = version_facts.read_facts().schemas
+# Oldest first.
+RELEASES = tuple(FACTS)
 # A struct that was renamed, its fields being the same: the newest name stands for all.
 STRUCT_RENAMES = {"CreateableTopicConfig": "CreatableTopicConfig"}
 # Records of releases before schemas named their type: the key's version is the type.
@@ -305,30 +306,31 @@ def group(numbers: list[int]) -> list[tuple[int, int]]:
     return out
 
 
-def load_rules(
-    facts_dir: Path, schemas: dict[str, dict[str, ReleaseSchema]]
-) -> dict[str, dict[tuple[str, str], set[str]]]:
-    """Return message -> (struct, field) -> what Kafka does when the field is set in a version that lacks it."""
+def load_rules(schemas: dict[str, dict[str, ReleaseSchema]]) -> dict[str, dict[tuple[str, str], set[str]]]:
+    """Return message -> (struct, field) -> what Kafka does when the field is set in a version that lacks it.
+
+    It drops what is ignorable, and a struct none of whose fields the version has: there it can only be its default.
+    """
     out: dict[str, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
-    for release in RELEASES:
-        path = facts_dir / f"field_rules-{release}.json.gz"
-        if not path.exists():  # measured for some releases only
-            continue
-        with gzip.open(path) as file:
-            for rule in json.load(file):
-                schema = schemas[rule["name"]][release]
-                struct, fields = "", schema.facts["fields"]
-                *parents, last = rule["field"].strip("/").split("/")
-                for parent in parents:
-                    struct = element_type(next(f for f in fields if lower_first(f["name"]) == parent)["type"])
-                    fields = schema.structs[struct]
-                name = next(f["name"] for f in fields if lower_first(f["name"]) == last)
-                out[rule["name"]][struct, name].add(rule["result"])
+    for name, per_release in schemas.items():
+        for schema in per_release.values():
+            for version in all_versions(schema.versions):
+                for struct, each in fields_lacking(schema, "", version):
+                    nested = [] if each["type"].startswith("[]") else schema.structs.get(element_type(each["type"]), [])
+                    is_default = nested and not any(version in field_versions(inner) for inner in nested)
+                    dropped = each.get("ignorable") or (is_default and each.get("default") != "null")
+                    out[name][struct, each["name"]].add("dropped" if dropped else "refused")
     return out
 
 
-def lower_first(name: str) -> str:
-    return name[0].lower() + name[1:]
+def fields_lacking(schema: ReleaseSchema, struct: str, version: int) -> Iterator[tuple[str, Json]]:
+    """Yield the fields that a version lacks, with the struct they are in, of structs that it has."""
+    for each in schema.structs[struct] if struct else schema.facts["fields"]:
+        inner = element_type(each["type"])
+        if version not in field_versions(each):
+            yield struct, each
+        elif inner in schema.structs:
+            yield from fields_lacking(schema, inner, version)
 
 
 def verify(definition: MessageDefinition, schemas: dict[str, ReleaseSchema]) -> None:
@@ -388,17 +390,15 @@ def file_name(message: MessageDefinition, module: str) -> str:
 
 
 def main() -> None:
-    facts_dir = Path(sys.argv[1])
     schemas: dict[str, dict[str, ReleaseSchema]] = defaultdict(dict)
     modules: dict[str, str] = {}
-    for release in RELEASES:
-        with gzip.open(facts_dir / f"schemas-{release}.json.gz") as file:
-            for path, facts in json.load(file)["messages"].items():
-                schema = ReleaseSchema(facts)
-                modules[facts["name"]] = path.split("/")[0]
-                if schema.versions.ranges:
-                    schemas[facts["name"]][release] = schema
-    rules = load_rules(facts_dir, schemas)
+    for release, messages in FACTS.items():
+        for path, facts in messages.items():
+            schema = ReleaseSchema(facts)
+            modules[facts["name"]] = path.split("/")[0]
+            if schema.versions.ranges:
+                schemas[facts["name"]][release] = schema
+    rules = load_rules(schemas)
     files: dict[str, list[str]] = defaultdict(list)
     for name, per_release in sorted(
         schemas.items(), key=lambda item: (not item[0].endswith("Request"), not item[0].endswith("Key"), item[0])

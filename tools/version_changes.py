@@ -50,9 +50,7 @@ def metadata_version_rows(facts: VersionFacts) -> Iterator[notation.MetadataVers
 
 
 def _source(facts: VersionFacts, release: str) -> notation.Source:
-    if release not in facts.metadata_versions:
-        return "api ranges"
-    return "facts" if release in facts.shared else "jars"
+    return "jars" if release in facts.metadata_versions else "api ranges"
 
 
 def _derived(facts: VersionFacts, release: str) -> str | None:

@@ -60,12 +60,6 @@ def _areas(facts: VersionFacts) -> Iterator[tuple[str, str, Facts, Facts]]:
         yield "features", name, wanted, _features(Release.parse(name), wanted)
     for name, rows in facts.metadata_versions.items():
         yield "metadata_versions", name, _by(rows, "name"), _metadata_versions(Release.parse(name))
-    yield (
-        "metadata_versions",
-        "by name",
-        _by(facts.metadata_versions_by_name, "name"),
-        _metadata_versions_by_name(facts),
-    )
     for name, wanted in facts.record_versions.items():
         yield "record_versions", name, _keyed_records(wanted), _rebuilt_records(Release.parse(name), wanted)
 
@@ -248,21 +242,6 @@ def _folded(
         "highestSupportedRecordVersion": f"V{writes['record_batch']}",
         "offsetCommitValueVersion(true)": 1,  # with an expiry time of its own, always 1
     }
-
-
-def _metadata_versions_by_name(facts: VersionFacts) -> Facts:
-    """Rebuild the joined form: a value, or a map by release where releases differ."""
-    by_release = {name: _metadata_versions(Release.parse(name)) for name in facts.shared}
-    rebuilt = {}
-    for row in facts.metadata_versions_by_name:
-        name = row["name"]
-        rebuilt[name] = {
-            fact: {release: rows[name][fact] for release, rows in by_release.items() if name in rows}
-            if isinstance(value, dict)
-            else next(rows[name][fact] for rows in by_release.values() if name in rows)
-            for fact, value in row.items()
-        }
-    return rebuilt
 
 
 # --- records

@@ -1,8 +1,9 @@
-"""The fact tables about releases, joined: what `generate_versions.py` reads and compares against.
+"""The facts of releases in `schemas/facts`, joined: what `generate_versions.py` reads and compares against.
 
-A facts folder holds api_ranges.json, features.json, metadata_versions.json and record_versions.json, each by release.
+`facts_from_jars.py` wrote them. Of releases before 3.7 there are the API ranges alone.
 """
 
+import gzip
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 # One release's part of a fact file: its shape is the extractor's.
 Facts = Any
 
+FOLDER = Path(__file__).resolve().parents[1] / "schemas" / "facts"
+SUFFIX = ".json.gz"
+
 # Facts that the tables leave out, and why.
 LEFT_OUT = {
-    "requiresDelayedAllocation": "how the JVM broker allocates the buffer of a request",
-    "minRequiredInterBrokerMagic": "0 or 2 by API; a leftover of releases before 0.11",
     "test.feature.version": "Kafka's own unit test feature, never offered to anyone",
     "UNKNOWN": "the JVM's placeholder for a control record type that it does not know",
 }
@@ -78,47 +80,95 @@ LEVEL_WRITTEN = {
 }
 
 
+# Which schemas of keys are a coordinator's, by how they begin; `Legacy` may stand before it.
+COORDINATOR_KEYS = {
+    "groupCoordinator": ("OffsetCommit", "GroupMetadata", "ConsumerGroup", "ShareGroup", "Streams"),
+    "transactionCoordinator": ("TransactionLog",),
+    "shareCoordinator": ("ShareSnapshot", "ShareUpdate"),
+}
+
+
 @dataclass(frozen=True)
 class VersionFacts:
-    """All four tables; `shared` are the releases that the first folder covers in full."""
+    """Facts by release; of the oldest ones there are API ranges alone."""
 
     api_ranges: dict[str, Facts]
     features: dict[str, Facts]
     metadata_versions: dict[str, Facts]
     record_versions: dict[str, Facts]
-    metadata_versions_by_name: list[Facts]
-    shared: frozenset[str]
+    # `module/Name` to schema.
+    schemas: dict[str, Facts]
 
     def releases(self) -> list[str]:
         """Return every release, oldest first."""
-        return sorted(self.api_ranges, key=lambda release: [int(part) for part in release.split(".")])
+        return list(self.api_ranges)
 
 
-def read_facts(folder: Path, more: Path | None) -> VersionFacts:
-    """Read one folder, and from a second one the releases that it lacks."""
-    metadata_versions = _read(folder / "metadata_versions.json")
-    facts = VersionFacts(
-        api_ranges=_read(folder / "api_ranges.json"),
-        features=_read(folder / "features.json"),
-        metadata_versions=metadata_versions["releases"],
-        record_versions=_read(folder / "record_versions.json"),
-        metadata_versions_by_name=metadata_versions["byName"],
-        shared=frozenset(metadata_versions["releases"]),
+def read_facts() -> VersionFacts:
+    """Read the facts of all releases, oldest first."""
+    names = (path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
+    releases = sorted(names, key=lambda release: [int(part) for part in release.split(".")])
+    read = {release: json.loads(gzip.decompress(file_of(release).read_bytes())) for release in releases}
+    full = {release: facts for release, facts in read.items() if "schemas" in facts}
+    return VersionFacts(
+        api_ranges={release: facts["apis"] for release, facts in read.items()},
+        features={release: facts["features"] for release, facts in full.items()},
+        metadata_versions={release: facts["metadataVersions"] for release, facts in full.items()},
+        record_versions={
+            release: facts["records"] | _coordinators(facts["schemas"]) for release, facts in full.items()
+        },
+        schemas={release: facts["schemas"] for release, facts in full.items()},
     )
-    if more is not None:
-        facts.features.update(_read(more / "features.json"))
-        facts.record_versions.update(_read(more / "record_versions.json"))
-        facts.metadata_versions.update(_read(more / "metadata_versions.json")["releases"])
-        for release, apis in _read(more / "api_ranges.json").items():
-            if facts.api_ranges.setdefault(release, apis) != apis:
-                raise SystemExit(f"{folder} and {more} differ in the API ranges of {release}")
-    return facts
+
+
+def write_release(release: str, facts: Facts) -> None:
+    """Write what was read of one release; the same facts are the same bytes."""
+    features = {name: in_order(fact) if "Supported" in name else fact for name, fact in facts["features"].items()}
+    text = json.dumps(facts | {"features": features}, separators=(",", ":"))
+    file_of(release).write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def in_order(value: Facts) -> Facts:
+    """Sort maps, whose order Kafka leaves to chance."""
+    return {name: in_order(value[name]) for name in sorted(value)} if isinstance(value, dict) else value
+
+
+def file_of(release: str) -> Path:
+    return FOLDER / f"{release}{SUFFIX}"
+
+
+def _coordinators(schemas: Facts) -> Facts:
+    named = {schema["name"]: schema for schema in schemas.values()}
+    pairs = [_pair(schema, named) for name, schema in named.items() if name.endswith("Key")]
+    return {
+        coordinator: {
+            "types": None,
+            "schemas": sorted(
+                (pair for pair in pairs if pair["key"].removeprefix("Legacy").startswith(beginnings)), key=_type_id
+            ),
+        }
+        for coordinator, beginnings in COORDINATOR_KEYS.items()
+    }
+
+
+def _pair(key: Facts, named: Facts) -> Facts:
+    value = named[key["name"].removesuffix("Key") + "Value"]
+    return {
+        "key": key["name"],
+        "keyVersions": key["validVersions"],
+        "keyApiKey": key.get("apiKey"),
+        "value": value["name"],
+        "valueVersions": value["validVersions"],
+        "valueFlexibleVersions": value["flexibleVersions"],
+    }
+
+
+def _type_id(pair: Facts) -> int:
+    """Return the record type: its own number, or (up to 4.0) the first version of its key."""
+    number = pair["keyApiKey"]
+    return int(pair["keyVersions"].partition("-")[0]) if number is None else int(number)
 
 
 def metadata_version_value(value: Facts) -> Facts:
     """Return a written version as a number: the record batch format is named `V2` in the facts."""
     return int(value[1:]) if isinstance(value, str) and value.startswith("V") else value
-
-
-def _read(path: Path) -> Facts:
-    return json.loads(path.read_text())

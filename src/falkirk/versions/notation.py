@@ -2,7 +2,7 @@
 
 `releases/` has one module per release, `metadata_version_rows` one row per metadata.version. They are plain literals,
 meant to be read, and are themselves the notation: nothing is generated from them. `tools/generate_versions.py` wrote
-them from fact tables read off the released jars, and `--check` compares every fact with them.
+them from `schemas/facts`, which was read off the released jars, and `--check` compares every fact with them.
 
 Ranges are written `0-5`, `3` or `none`. None: unchanged since the release before.
 """
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Where a release's numbers come from:
-#   facts       the project's fact tables hold the release in full
-#   jars        the same extractors were run on the published jars (tools/facts_from_jars.py); on every release that the
-#               fact tables hold in full, they give equal tables
+#   jars        all that tools/facts_from_jars.py reads off the published jars
 #   api ranges  only the API ranges were read: enough to speak with such a client or broker, not to run as one
-Source = Literal["facts", "jars", "api ranges"]
+Source = Literal["jars", "api ranges"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from falkirk.versions.notation import Api, ControlRecord, MetadataVersionRow, Me
 CHANGES = ReleaseChanges(
     release="3.7.2",
     since="3.6.2",
-    read_from="facts",
+    read_from="jars",
     apis=(
         Api(0, "Produce", "0-10", deprecated="0-6"),
         Api(1, "Fetch", "0-16", deprecated="0-3"),

@@ -5,7 +5,7 @@ from falkirk.versions.notation import Api, Feature, Level, MetadataVersionRow, M
 CHANGES = ReleaseChanges(
     release="3.9.1",
     since="3.8.1",
-    read_from="facts",
+    read_from="jars",
     apis=(
         Api(0, "Produce", "0-11", deprecated="0-2"),
         Api(1, "Fetch", "0-17", deprecated="0-3"),

@@ -5,7 +5,7 @@ from falkirk.versions.notation import Api, Feature, Level, MetadataVersions, Rec
 CHANGES = ReleaseChanges(
     release="4.0.0",
     since="3.9.1",
-    read_from="facts",
+    read_from="jars",
     removes_zookeeper=True,
     apis=(
         Api(0, "Produce", "3-12"),

@@ -5,7 +5,7 @@ from falkirk.versions.notation import Api, MetadataVersions, Record, ReleaseChan
 CHANGES = ReleaseChanges(
     release="4.3.1",
     since="4.2.1",
-    read_from="facts",
+    read_from="jars",
     apis=(
         Api(35, "DescribeLogDirs", "1-5"),
         Api(63, "BrokerHeartbeat", "0-2"),

@@ -5,7 +5,7 @@ from falkirk.versions.notation import Api, Feature, Level, MetadataVersions, Rec
 CHANGES = ReleaseChanges(
     release="4.4.0",
     since="4.3.1",
-    read_from="facts",
+    read_from="jars",
     apis=(
         Api(18, "ApiVersions", "0-5"),
         Api(28, "TxnOffsetCommit", "0-6"),
