@@ -35,7 +35,7 @@ _GROUP_TYPES: Final[Mapping[str, str]] = {
 class UnendedTransaction(NamedTuple):
     """A transaction that was waited for in vain. `refusal`: why its coordinator did not abort it, if it was asked."""
 
-    transaction: OpenTransaction
+    transaction: "OpenTransaction"
     refusal: str | None
 
     def __str__(self) -> str:
