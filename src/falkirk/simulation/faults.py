@@ -118,6 +118,8 @@ class Faults:
             host.disk.error = None
             host.disk.changes_until_crash = None
             host.disk_ms = 0
+            if _has_offline_directory(host):
+                host.crash("an operator restarts it, for a directory is offline")
         self._start_all()
 
     def leave(self) -> None:
@@ -265,3 +267,9 @@ def _speed_up(host: Host) -> None:
 def _leads(host: Host) -> bool:
     program = host.program
     return isinstance(program, Node) and program.raft.is_leader
+
+
+def _has_offline_directory(host: Host) -> bool:
+    node = host.program
+    role = node.broker if isinstance(node, Node) else None
+    return role is not None and role.replicas.is_started and any(s.error for s in role.replicas.log_dirs().values())
