@@ -9,6 +9,8 @@ JOBS ?= auto
 KAFKA_JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest --durations 10
 JVM := interop or spark or zookeeper
+# A test that hangs ends with the stacks of its threads, and fails. Those marked `full` may take hours.
+STUCK = -o faulthandler_exit_on_timeout=true -o faulthandler_timeout
 PURE = $(PYTEST) --numprocesses $(JOBS) --dist worksteal
 KAFKA = $(PYTEST) --numprocesses $(KAFKA_JOBS) --dist loadgroup --no-loadscope-reorder
 
@@ -37,11 +39,11 @@ demo: setup ## a cluster goes from 4.3 to 3.9 under load, four minutes
 
 # Pure and quick: two minutes on two cores.
 check: setup ## the quick pure tests, two minutes
-	$(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow)"
+	$(PURE) $(STUCK)=300 --hypothesis-profile check -m "not ($(JVM) or browser or full or slow)"
 
 # All that is pure, so Python is enough: five minutes on two cores.
 test: setup ## all pure tests, five minutes
-	$(PURE) -m "not ($(JVM) or browser or full)"
+	$(PURE) $(STUCK)=600 -m "not ($(JVM) or browser or full)"
 
 # The sources stay what all other targets run.
 compiled: $(COMPILED_STAMP) ## the hot modules compiled, in build/compiled (needs a C compiler)
@@ -60,11 +62,11 @@ test-compiled: compiled ## the quick pure tests and the simulator on the compile
 
 # What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
 test-kafka: setup ## what starts real Kafka, Spark or ZooKeeper (Java 17, Maven)
-	$(KAFKA) -m "($(JVM)) and not (browser or full)"
+	$(KAFKA) $(STUCK)=1200 -m "($(JVM)) and not (browser or full)"
 
 # What opens pages in a browser: needs Debian's package `chromium`.
 test-browser: setup ## what opens pages in Chromium
-	$(PYTEST) -m "browser and not full"
+	$(PYTEST) $(STUCK)=600 -m "browser and not full"
 
 # Everything: the full matrices, and three times as many examples in property tests.
 test-all: setup ## everything, hours

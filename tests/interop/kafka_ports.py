@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
@@ -62,13 +63,31 @@ def free_ports(count: int) -> list[int]:
         if len(ports) == count:
             return sorted(ports)
         port = _CHANCE.randint(_FIRST, _LAST)
-        if not _LEASES.take(port):
-            continue
-        if _is_free(port):
+        if _leased(port):
             ports.append(port)
-        else:
-            _LEASES.drop(port)
     raise RuntimeError(f"no {count} free ports between {_FIRST} and {_LAST} in {_TRIES_MAX} tries")
+
+
+def free_move(ports: Collection[int]) -> int:
+    """Choose by how much all of `ports` can be moved to ports that are free as those of `free_ports`."""
+    for _ in range(_TRIES_MAX):
+        move = _CHANCE.randint(_FIRST - min(ports), _LAST - max(ports))
+        leased = [port + move for port in ports if _leased(port + move)]
+        if len(leased) == len(ports):
+            return move
+        for port in leased:
+            _LEASES.drop(port)
+    raise RuntimeError(f"ports {sorted(ports)} are not all free anywhere, in {_TRIES_MAX} tries")
+
+
+def _leased(port: int) -> bool:
+    """Lease a port if nothing listens on it."""
+    if not _LEASES.take(port):
+        return False
+    if _is_free(port):
+        return True
+    _LEASES.drop(port)
+    return False
 
 
 def _is_free(port: int) -> bool:

@@ -29,3 +29,13 @@ def test_two_processes_and_two_calls_choose_different_ports(monkeypatch):
     with child:
         chosen = [*map(int, child.stdout.readline().split()), *kafka_ports.free_ports(10), *kafka_ports.free_ports(10)]
     assert len(chosen) == len(set(chosen)) == 30
+
+
+def test_ports_are_moved_together_to_free_ones(monkeypatch):
+    taken = kafka_ports.free_ports(1)[0]
+    monkeypatch.setattr(kafka_ports, "_FIRST", taken - 3)
+    monkeypatch.setattr(kafka_ports, "_LAST", taken + 4)
+    move = kafka_ports.free_move({39_000, 39_002})
+    moved = {39_000 + move, 39_002 + move}
+    assert taken not in moved
+    assert not moved & set(kafka_ports.free_ports(5))

@@ -7,10 +7,8 @@ the comparison. All blocks of a page are one session of bash, in the directory t
 """
 
 import os
-import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from kafka_ports import free_move
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 ANYTHING = "..."
@@ -26,8 +26,8 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _STAGE = re.compile(r"^<!-- stage: ([\w-]+) -->$", re.MULTILINE)
 _STATUS = "echo $?"
 _MARK = "\x1eended:"
-# A played command that takes longer hangs.
-_PAGE_TIMEOUT_S = 600
+# A page that takes longer hangs: the longest take half a minute, with real Kafka two.
+_PAGE_TIMEOUT_S = 400
 # Ports that a page names. Played, they and the ten behind each are moved to where all are free.
 _PORT = re.compile(r"\b[23]9\d{3}\b")
 _PORTS_USED = 10
@@ -98,28 +98,20 @@ def play(page: str, directory: Path, environment: Mapping[str, str] = MappingPro
     try:
         # What runs in the background has the pipe too: the last command of such a page ends it.
         output, _ = bash.communicate(script + "exit 0\n", timeout=_PAGE_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        _end_session(bash)
+        raise AssertionError(f"{page} hangs, after this:\n{bash.communicate()[0]}") from None
     finally:
         _end_session(bash)
     _compare(page, commands, output)
 
 
 def _with_free_ports(text: str) -> str:
-    ports = {int(port) for port in _PORT.findall(text)}
-    step = _free_step(ports)
-    return _PORT.sub(lambda found: str(int(found.group()) + step), text)
-
-
-def _free_step(ports: set[int]) -> int:
-    while True:
-        step = random.randrange(-9_000, 20_000)
-        if all(_is_free(port + step + further) for port in ports for further in range(_PORTS_USED)):
-            return step
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        return tried.connect_ex(("127.0.0.1", port)) != 0
+    named = {int(port) for port in _PORT.findall(text)}
+    if not named:
+        return text
+    move = free_move({port + further for port in named for further in range(_PORTS_USED)})
+    return _PORT.sub(lambda found: str(int(found.group()) + move), text)
 
 
 def _end_session(bash: "subprocess.Popen[str]") -> None:

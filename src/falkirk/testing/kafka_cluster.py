@@ -137,6 +137,7 @@ class KafkaCluster:
         """End all nodes at once, and remove their directories."""
         if self._thread.is_alive():
             self._call(self._end_all())
+            self._call(_end_accepting())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._loop.close()
@@ -281,6 +282,16 @@ class KafkaCluster:
             if node.node_id == node_id:
                 return node
         raise ClusterError(f"there is no node {node_id}; nodes are {sorted(self.releases)}")
+
+
+async def _end_accepting() -> None:
+    """Close connections that clients made while their node ended: asyncio has a task for each until it is set up."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    # What is closed is told so in the next round of the loop.
+    await asyncio.sleep(0)
 
 
 async def _done(call: Callable[[], Any]) -> Any:  # Any: what it returns
