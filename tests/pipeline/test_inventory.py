@@ -213,3 +213,13 @@ def test_clusters_are_chosen_by_names_and_patterns(tmp_path):
     assert only_clusters(fleet, ["billing"]).problems.keys() == {"billing"}
     with pytest.raises(InventoryError, match=r"--clusters: no cluster of the inputs is called gone\*"):
         names("billing", "gone*")
+
+
+def test_the_journal_of_a_watch_is_one_file_of_this_machine(tmp_path):
+    (tmp_path / "watch.sqlite").touch()
+    text = "clusters: [{name: prod, watch_journal: WHERE}]"
+    [cluster] = find_fleet([inventory(tmp_path, text.replace("WHERE", "watch.sqlite"))]).clusters
+    assert cluster.watch_journal.path == str(tmp_path / "watch.sqlite")
+    assert cluster.cluster_id is None
+    for where, reason in (("gone", "no such file"), (".", "is not one file of this machine")):
+        assert reason in refused(inventory(tmp_path, text.replace("WHERE", where)))

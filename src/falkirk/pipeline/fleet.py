@@ -70,3 +70,5 @@ class FleetCluster:
     # The state is that before this offset of the metadata log; None: at its end.
     as_of: int | None = None
     tags: ClusterTags = ClusterTags()
+    # Journal of a watch that follows the cluster under the same name.
+    watch_journal: Location | None = None

@@ -11,6 +11,7 @@ An inventory is YAML:
             request_logs: ["/logs/kafka-1/kafka-request.log*"]
         log_dirs: ["s3://backups/orders/*"]     # directories of nodes that are not listed one by one
         request_logs: []
+        watch_journal: watch.sqlite             # of a `falkirk watch` that follows the cluster under this name
         as_of: 120000                           # tables hold the state before this offset of the metadata log
         owner: orders-oncall@example.com        # this and team, region, environment: columns of table `clusters`
 
@@ -71,6 +72,7 @@ class ClusterEntry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     nodes: list[NodeEntry] = msgspec.field(default_factory=list)
     log_dirs: list[str] = msgspec.field(default_factory=list)
     request_logs: list[str] = msgspec.field(default_factory=list)
+    watch_journal: str | None = None
     as_of: int | None = None
     owner: str | None = None
     team: str | None = None
@@ -152,6 +154,8 @@ def _add_inventory(finder: _Finder, text: str) -> None:
             if node.server_properties is not None:
                 finder.add_server_properties(entry.name, node.id, _beside(file, node.server_properties))
             finder.add_request_logs(entry.name, node.id, [_beside(file, path) for path in node.request_logs])
+        if entry.watch_journal is not None:
+            finder.add_watch_journal(entry.name, _beside(file, entry.watch_journal))
 
 
 def _beside(file: Path, path: str) -> str:
@@ -167,6 +171,7 @@ class _Finder:
         # Name -> URI -> directory; clusters of an inventory begin without any.
         self._log_dirs: dict[str, dict[str, FleetLogDir]] = {}
         self._request_logs: dict[str, list[RequestLog]] = {}
+        self._watch_journals: dict[str, Location] = {}
         self._properties: dict[tuple[str, int], PropertiesFile] = {}
         self._problems: dict[str, list[dict[str, Any]]] = {}  # Any: values of columns
 
@@ -207,6 +212,13 @@ class _Finder:
                     raise InventoryError(f"{place.uri}: a directory, and no request log; name the files, e.g. with *")
                 self._request_logs.setdefault(name, []).append(RequestLog(location=place, node_id=node_id))
 
+    def add_watch_journal(self, name: str, path: str) -> None:
+        """Add the journal of a watch, which is a file of this machine."""
+        places = _places(path)
+        if len(places) != 1 or not isinstance(places[0].disk, PosixDisk) or places[0].disk.is_directory(places[0].path):
+            raise InventoryError(f"cluster {name}: watch_journal: {path} is not one file of this machine")
+        self._watch_journals[name] = places[0]
+
     def only_cluster(self, option: str) -> str:
         """Return the name of the only cluster. Raises InventoryError if there are none or several."""
         if len(self._log_dirs) != 1:
@@ -230,10 +242,13 @@ class _Finder:
                     request_logs=tuple(self._request_logs.get(name, ())),
                     as_of=self.as_of.get(name),
                     tags=self.tags.get(name, ClusterTags()),
+                    watch_journal=self._watch_journals.get(name),
                 )
             )
-            if not log_dirs and not self._request_logs.get(name):
-                raise InventoryError(f"cluster {name}: the inventory names neither log_dirs nor request_logs of it")
+            if not log_dirs and not self._request_logs.get(name) and name not in self._watch_journals:
+                raise InventoryError(
+                    f"cluster {name}: the inventory names neither log_dirs nor request_logs nor a watch_journal of it"
+                )
         self._note_clones(clusters)
         return Fleet(clusters=tuple(clusters), problems=self._problems)
 

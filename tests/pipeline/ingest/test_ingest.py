@@ -13,6 +13,7 @@ from metadata_fleet import unpack_fleet
 from pyspark.sql import DataFrame
 from state_reference import in_order, reference_tables
 from stopped_clusters import cluster_at
+from tests.support.watched_clusters import BEGIN_MS, HOUR_MS, made_event, made_findings
 
 from falkirk.logdir.cluster import Cluster
 from falkirk.logdir.group_records import read_groups
@@ -32,6 +33,7 @@ from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import ConfigRecord, TopicRecord
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.versions.release import latest_release
+from falkirk.watch.journal import Bookmark, Journal
 
 REQUESTS = Path(__file__).parents[2] / "data" / "requests"
 
@@ -223,6 +225,26 @@ def test_a_grown_log_adds_its_own_rows_and_renews_the_state(spark, tmp_path):
     ingest_at(spark, tmp_path / "again", made.root)
     for name in TABLES:
         assert in_order(table_rows(spark, warehouse, name)) == in_order(table_rows(spark, tmp_path / "again", name))
+
+
+@pytest.mark.slow
+def test_the_trend_of_a_watch_is_in_the_warehouse(spark, tmp_path):
+    with Journal(tmp_path / "watch.sqlite") as journal:
+        closed = made_event("prod", "way_closed", "4.1", BEGIN_MS)
+        journal.commit("prod", Bookmark(cluster_id="x", end_offset=1, known={}), [closed], {}, BEGIN_MS)
+        for hour, losses in enumerate((0, 2, 1)):
+            journal.add_moment(made_findings(losses=losses, at_ms=BEGIN_MS + hour * HOUR_MS))
+    (tmp_path / "fleet.yaml").write_text("clusters: [{name: prod, watch_journal: watch.sqlite}]")
+    report = ingest_at(spark, tmp_path / "w", tmp_path / "fleet.yaml")
+    assert report.rows == {"watch_events": 1, "watch_ways": 21}
+    tables = FleetTables(spark, Warehouse.open(str(tmp_path / "w")))
+    trend = tables["watch_ways"].where("release = '4.1'").orderBy("at").select("cluster", "state", "losses")
+    assert [tuple(row.values()) for row in rows(trend)] == [
+        ("prod", "open", 0),
+        ("prod", "closed", 2),
+        ("prod", "closed", 1),
+    ]
+    assert [row["key"] for row in rows(tables["watch_events"])] == [closed.key]
 
 
 @pytest.mark.slow

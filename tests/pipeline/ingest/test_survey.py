@@ -1,11 +1,15 @@
 from collections import Counter
+from dataclasses import replace
 
 from data_files import live_files
 from fleet_clusters import fleet_cluster
 from ingested_rows import made_pieces
 from made_clusters import MadeCluster
 from pyarrow import parquet
+from tests.support.watched_clusters import BEGIN_MS, HOUR_MS, made_event, made_findings
 
+from falkirk.pipeline.filesystem import open_location
+from falkirk.pipeline.fleet import FleetCluster
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.commit import Change
@@ -14,6 +18,7 @@ from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
 from falkirk.storage.posix_disk import PosixDisk
+from falkirk.watch.journal import Bookmark, Journal
 
 
 def survey(root, warehouse):
@@ -56,12 +61,13 @@ def test_directories_in_the_place_of_files_hide_nothing_else(tmp_path):
     assert {unit.kind for unit in found.units} == {"metadata_records", "group_state"}
 
 
-def ingested(root, warehouse, tables=TABLES, **options):
+def ingested(cluster, warehouse, tables=TABLES, **options):
     """One ingest without Spark; returns the pieces, and the keys of those that were made."""
+    cluster = cluster if isinstance(cluster, FleetCluster) else fleet_cluster(cluster)
     place = Warehouse.make(str(warehouse))
     given = IngestOptions(warehouse=place.uri, tables=frozenset(tables), split_bytes=1 << 20, **options)
     with place.writing():
-        found = survey_cluster(fleet_cluster(root), [], given)
+        found = survey_cluster(cluster, [], given)
         made = made_pieces(found, given)
         pieces = {piece.key: piece for piece in (*found.pieces, *made)}
         place.commit([Change(found.cluster, found.before, Manifest(cluster=found.cluster, pieces=pieces))])
@@ -136,3 +142,54 @@ def rows_of(warehouse, table):
     place = Warehouse.open(str(warehouse))
     files = [path for path in live_files(place) if path.startswith(f"{table}/")]
     return [row for path in files for row in parquet.ParquetFile(warehouse / path).read().to_pylist()]
+
+
+def watched(made, journal):
+    cluster = fleet_cluster(made.root)
+    return replace(cluster, name="prod", watch_journal=open_location(str(journal)))
+
+
+def watch_rows(pieces):
+    return {file.table: file.rows for file in pieces["watch"].files}
+
+
+def test_a_watchs_journal_joins_the_tables_and_only_what_changed_is_made_anew(tmp_path):
+    made = MadeCluster(root=tmp_path / "c").make()
+    cluster = watched(made, tmp_path / "j")
+    with Journal(tmp_path / "j") as journal:
+        bookmark = Bookmark(cluster_id=cluster.cluster_id, end_offset=1, known={})
+        journal.commit("prod", bookmark, [made_event("prod", "way_closed", "4.1", BEGIN_MS)], {}, BEGIN_MS)
+        journal.add_moment(made_findings(at_ms=BEGIN_MS))
+        pieces, _ = ingested(cluster, tmp_path / "w")
+        assert watch_rows(pieces) == {"watch_events": 1, "watch_ways": 7}
+        assert "unreadable" not in pieces
+        assert ingested(cluster, tmp_path / "w")[1] == set()
+        journal.add_moment(made_findings(at_ms=BEGIN_MS + HOUR_MS))
+    pieces, changed = ingested(cluster, tmp_path / "w")
+    assert changed == {"watch"}
+    assert watch_rows(pieces) == {"watch_events": 1, "watch_ways": 14}
+
+
+def test_a_journal_that_cannot_be_read_leaves_its_rows_and_is_a_problem(tmp_path):
+    made = MadeCluster(root=tmp_path / "c").make()
+    cluster = watched(made, tmp_path / "j")
+    with Journal(tmp_path / "j") as journal:
+        journal.commit("prod", Bookmark(cluster_id="another", end_offset=1, known={}), [], {}, BEGIN_MS)
+        journal.add_moment(made_findings(at_ms=BEGIN_MS))
+    pieces, _ = ingested(cluster, tmp_path / "w")
+    assert problems(pieces, tmp_path / "w") == [
+        ("other cluster id", f"the watch follows cluster another, the directories are of {cluster.cluster_id}")
+    ]
+    (tmp_path / "j").write_bytes(b"damaged" * 1000)
+    pieces, _ = ingested(cluster, tmp_path / "w")
+    [(kind, detail)] = problems(pieces, tmp_path / "w")
+    assert (kind, "j: file is not a database" in detail) == ("unreadable file", True)
+    assert watch_rows(pieces) == {"watch_ways": 7}
+    kept, _ = ingested(replace(cluster, watch_journal=None), tmp_path / "w", tables=["clusters"])
+    assert "watch" in kept
+    assert "watch" not in ingested(replace(cluster, watch_journal=None), tmp_path / "w")[0]
+
+
+def problems(pieces, warehouse):
+    rows = [row for file in pieces["unreadable"].files for row in parquet.read_table(warehouse / file.path).to_pylist()]
+    return [(row["kind"], row["detail"]) for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.filesystem import readable_bytes
@@ -15,11 +16,13 @@ from falkirk.pipeline.readers.lines import last_line_end
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.problem_rows import UNREADABLE, problem_row, unreadable_row
 from falkirk.pipeline.readers.splits import split_batches, split_lines
+from falkirk.pipeline.readers.watch_journal import WatchJournalError, reading_journal
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas
 from falkirk.pipeline.state.metadata.log_dir_rows import log_dir_row
 from falkirk.pipeline.state.metadata_state import STATE_TABLES, metadata_state
 from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, GROUP_MEMBERS, GROUP_RECORDS, GROUPS, TRANSACTIONS
+from falkirk.pipeline.tables.watch import WATCH_EVENTS, WATCH_WAYS
 from falkirk.pipeline.warehouse.data_files import DataFileWriter
 from falkirk.pipeline.warehouse.manifest import Manifest, Piece
 from falkirk.pipeline.warehouse.warehouse import Warehouse
@@ -36,6 +39,8 @@ GROUP_STATE_TABLES: Final = frozenset({GROUPS.name, GROUP_MEMBERS.name, COMMITTE
 # Data directories are a piece of their own, and problems are always recorded.
 _METADATA_TABLES: Final = STATE_TABLES - {LOG_DIRS.name, PROBLEMS.name}
 _TABLES_OF: Final = {UnitKind.GROUP_STATE: GROUP_STATE_TABLES, UnitKind.TRANSACTIONS: frozenset({TRANSACTIONS.name})}
+_WATCH_TABLES: Final = frozenset({WATCH_EVENTS.name, WATCH_WAYS.name})
+_WATCH_ROWS: Final = 5000
 _METADATA_FILES: Final = (".log", ".checkpoint", "quorum-state")
 
 
@@ -90,7 +95,7 @@ class _Surveyor:
     def survey(self, problems: Sequence[dict[str, Any]]) -> ClusterSurvey:  # Any: same
         unreadable = self._unreadable
         unreadable += problems
-        for part in (self._log_dirs, self._metadata_and_records, self._coordinators, self._requests):
+        for part in (self._log_dirs, self._metadata_and_records, self._coordinators, self._requests, self._watch):
             try:
                 part()
             except OSError as error:
@@ -220,7 +225,7 @@ class _Surveyor:
         else:
             self._keep(UnitKind.TRANSACTIONS)
 
-    def _keep(self, kind: UnitKind) -> None:
+    def _keep(self, kind: str) -> None:
         """Keep the pieces of tables that are not wanted."""
         self._found.pieces += [piece for piece in self._before.values() if piece.kind == kind]
 
@@ -253,6 +258,47 @@ class _Surveyor:
         )
         tails = [row for log in self._cluster.request_logs for row in _unfinished_line(log)]
         self._rows("request_tails", PROBLEMS.name, tails)
+
+    def _watch(self) -> None:
+        """Make the tables of a watch's journal anew if it has changed; one that cannot be read leaves them."""
+        key, location = "watch", self._cluster.watch_journal
+        if not self._options.tables & _WATCH_TABLES:
+            self._keep(key)
+            return
+        if location is None:
+            return
+        try:
+            self._watch_tables(key, location)
+        except WatchJournalError as error:
+            self._keep(key)
+            self._unreadable.append(unreadable_row(Origin(source=location.uri), str(error)))
+
+    def _watch_tables(self, key: str, location: Location) -> None:
+        tables = self._state_tables(key, _WATCH_TABLES)
+        with reading_journal(location.path, self._cluster.name) as journal:
+            cluster_id = journal.cluster_id()
+            if self._cluster.cluster_id not in {None, cluster_id}:
+                detail = f"the watch follows cluster {cluster_id}, the directories are of {self._cluster.cluster_id}"
+                self._unreadable.append(problem_row(Origin(source=location.uri), "other cluster id", detail))
+            made_of = fingerprint([], location.uri, tables, *journal.extent())
+            if self._stays(key, made_of):
+                return
+            rows = {WATCH_EVENTS.name: journal.events, WATCH_WAYS.name: journal.ways}
+            with self._writer() as writer:
+                for table in tables:
+                    left = rows[table]()
+                    while some := list(islice(left, _WATCH_ROWS)):
+                        writer.write_rows(table, some)
+                piece = Piece(
+                    key=key,
+                    kind=key,
+                    source=location.uri,
+                    fingerprint=made_of,
+                    made_by=MADE_BY,
+                    tables=tables,
+                    files=writer.close(),
+                )
+        self._found.pieces.append(piece)
 
     def _records(self, kind: UnitKind, files: list[SourceFile]) -> None:
         """Find the new bytes of one kind; a table that is not wanted stays as it is."""

@@ -20,6 +20,7 @@ from falkirk.pipeline.tables.metadata_state import (
     UNKNOWN_TAGS,
 )
 from falkirk.pipeline.tables.requests import REQUESTS
+from falkirk.pipeline.tables.watch import WATCH_EVENTS, WATCH_WAYS
 
 if TYPE_CHECKING:
     from falkirk.pipeline.tables.table import Table
@@ -47,6 +48,8 @@ TABLES: Final[dict[str, Table]] = {
         COMMITTED_OFFSETS,
         TRANSACTIONS,
         REQUESTS,
+        WATCH_EVENTS,
+        WATCH_WAYS,
         PROBLEMS,
     )
 }

@@ -94,7 +94,8 @@ PROBLEMS: Final = Table(
                 "kind",
                 pa.string(),
                 "`torn tail`, `corrupt batch`, `bad record`, `unknown record`, `bad line`, `unreadable file`, "
-                "`no majority`, `gap`, `inconsistent record`, `open transaction`, `same cluster id`.",
+                "`no majority`, `gap`, `inconsistent record`, `open transaction`, `same cluster id`, "
+                "`other cluster id`.",
             ),
             POSITION,
             column("offset", pa.int64(), "Offset of the record, or base offset of the batch."),
