@@ -39,6 +39,7 @@ def served(tmp_path):
         ]
         journal.commit("prod", Bookmark(cluster_id="x", end_offset=1, known={}), events, {}, BEGIN_MS)
         journal.add_moment(made_findings(losses=1, at_ms=BEGIN_MS))
+        journal.add_moment(made_findings(HOSTILE, group=HOSTILE))
         return MadeWatch(made_findings(), made_findings(HOSTILE, group=HOSTILE), journal=journal)
 
     with served_page(make, lifts={"prod": tmp_path / "lift"}) as (address, watch):
@@ -62,6 +63,10 @@ def test_hostile_names_are_shown_and_do_nothing(served, pages):
     page.get_by_role("link", name="<script>alert(1)</script>").first.click()
     page.locator("h1", has_text="<script>alert(1)</script>").wait_for()
     assert page.locator("#groups ~ .wide tbody th").first.text_content().startswith("<script>")
+    page.get_by_role("link", name="Compare two moments").click()
+    page.get_by_role("heading", name="<script>alert(1)</script>").wait_for()
+    page.get_by_label("From").select_option(index=0)
+    page.get_by_text("Nothing changed.").wait_for()
 
 
 def test_what_changes_is_shown_without_loading_the_page_again(served, pages):
@@ -120,7 +125,12 @@ def test_every_field_has_a_label_and_every_picture_a_name(served, pages):
 
 @pytest.mark.parametrize("path", ["", "cluster?name=prod", "compare?name=prod"])
 def test_a_phone_shows_each_page_without_scrolling_sideways(served, pages, path):
-    assert overflow(pages.open(f"{served[0]}{path}", **PHONE)) <= 0
+    page = pages.open(f"{served[0]}{path}", **PHONE)
+    assert overflow(page) <= 0
+    for table in page.locator("table").all():
+        assert table.evaluate("e => e.scrollWidth - e.parentElement.clientWidth") <= 0
+        widths = table.evaluate("e => [...e.querySelectorAll('tbody td')].map(each => each.clientWidth)")
+        assert min(widths) > 250, "no column of single letters"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -10,13 +10,15 @@ from contextlib import contextmanager
 
 import msgspec
 
-from falkirk.ledger.findings import Blocker, BlockerKind
+from falkirk.ledger.findings import BlockerKind
 from falkirk.ledger.open_transaction import OpenTransaction
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.watch.core.findings import (
     EventKind,
     FeatureState,
     Findings,
+    FoundBlocker,
     FoundLoss,
     GroupState,
     LowestLevel,
@@ -27,11 +29,13 @@ from falkirk.watch.core.findings import (
     Way,
     WayState,
 )
+from falkirk.watch.core.targets import older_releases
 from falkirk.watch.page.server import serving_page
 
 RELEASES = ("3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 BEGIN_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
+HIGHEST = MetadataVersion.parse("4.4-IV1").level
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m'\"&../%2F"
 
 
@@ -55,15 +59,23 @@ def made_loss(number=0, *, kind="cordoned_log_dirs", releases=RELEASES[:5], deta
 
 
 def made_way(release, state, losses=()):
-    number = RELEASES.index(release) + 20
+    [level] = [target.metadata_version for target in older_releases() if target.release.word == release]
     blockers = ()
     if state is WayState.BLOCKED:
         text = "partition orders-0 has 1 of 3 replicas in its ISR"
-        blockers = (Blocker(kind=BlockerKind.BELOW_FULL_ISR, fields={}, text=text),)
+        blockers = (
+            FoundBlocker(
+                kind=BlockerKind.BELOW_FULL_ISR,
+                fields={},
+                text=text,
+                remedy="start the brokers whose replicas are missing",
+                command="kafka-topics.sh --bootstrap-server kafka-1:9092 --describe --under-replicated-partitions",
+            ),
+        )
     return Way(
         release=release,
-        level=number,
-        name=f"{release}-IV0",
+        level=level.level,
+        name=str(level),
         state=state,
         is_lossless=None if state is WayState.UNKNOWN else not losses,
         is_blocked=None if state is WayState.UNKNOWN else bool(blockers),
@@ -97,10 +109,12 @@ def made_findings(name="prod", *, losses=2, at_ms=BEGIN_MS + 5 * HOUR_MS, is_fre
         ),
         metadata_version="4.3-IV0",
         features=(
-            FeatureState(feature="metadata.version", finalized=29, name="4.3-IV0", supported=(7, 30), can_rise_to=30),
+            FeatureState(
+                feature="metadata.version", finalized=30, name="4.3-IV0", supported=(7, HIGHEST), can_rise_to=HIGHEST
+            ),
         ),
         ways=ways,
-        lowest=LowestLevel(level=25, name="4.2-IV1", forced_by={}),
+        lowest=LowestLevel(level=MetadataVersion.parse("4.2-IV1").level, name="4.2-IV1", forced_by={}),
         losses=lost,
         loss_count=len(lost),
         groups=(
@@ -136,8 +150,8 @@ def made_findings(name="prod", *, losses=2, at_ms=BEGIN_MS + 5 * HOUR_MS, is_fre
                 answers=True,
                 reason=None,
                 is_fenced=False,
-                supported={"metadata.version": (7, 30)},
-                finalized={"metadata.version": 29},
+                supported={"metadata.version": (7, HIGHEST)},
+                finalized={"metadata.version": 30},
                 finalized_epoch=512,
             ),
         ),

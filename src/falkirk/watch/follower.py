@@ -67,6 +67,7 @@ class Follower:
         name: str,
         source: LiveSource,
         *,
+        connection: str,
         pace: Pace,
         folder: Path,
         changed: Callable[[Follower], None],
@@ -74,7 +75,7 @@ class Follower:
         begun: Callable[[Follower, str, bool], None],
     ) -> None:
         self.name = name
-        self.state = ClusterState(name, fresh_ms=int(pace.fresh_s * 1000))
+        self.state = ClusterState(name, fresh_ms=int(pace.fresh_s * 1000), connection=connection)
         self._source = source
         self._pace = pace
         self._folder = folder

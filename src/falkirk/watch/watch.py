@@ -63,6 +63,7 @@ class Watch:
         self._folder = folder
         self._pace = file.make_pace()
         self._sources = {cluster.name: cluster.source(folder) for cluster in file.clusters}
+        self._connections = {cluster.name: cluster.connection for cluster in file.clusters}
         self._channels = file.channels(folder)
         self._journal_path = None if file.journal is None else folder / file.journal
         self.journal: Journal | None = None
@@ -161,6 +162,7 @@ class Watch:
         for name in [name for name in self._followed if name not in clusters]:
             self._end(name)
             self.latest.pop(name, None)
+        self._connections |= {name: cluster.connection for name, cluster in clusters.items()}
         for name, source in sources.items():
             if name in self._followed and source == self._sources[name]:
                 continue
@@ -175,6 +177,7 @@ class Watch:
         follower = Follower(
             name,
             self._sources[name],
+            connection=self._connections[name],
             pace=self._pace,
             folder=folder,
             changed=self._changed,

@@ -11,6 +11,7 @@ alarms:
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
@@ -48,6 +49,14 @@ class WatchedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     command_config: str | None = None
     controller_command_config: str | None = None
     lift: str | None = None
+
+    @property
+    def connection(self) -> str:
+        """The options by which Kafka's tools and falkirk's reach it."""
+        words = ["--bootstrap-server", ",".join(self.bootstrap_servers)]
+        if self.command_config is not None:
+            words += ["--command-config", self.command_config]
+        return shlex.join(words)
 
     def source(self, folder: Path) -> LiveSource:
         """Return where it is reached; files are relative to `folder`. Raises WatchError naming cluster and field."""

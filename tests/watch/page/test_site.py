@@ -17,12 +17,15 @@ from tests.support.watched_clusters import (
     made_event,
     made_findings,
     made_loss,
+    made_way,
     served_page,
+    with_way,
 )
 
 from falkirk.lift.journal import Entry
 from falkirk.lift.journal import Journal as LiftJournal
 from falkirk.protocol.endpoint import Endpoint
+from falkirk.watch.core.findings import WayState
 from falkirk.watch.errors import WatchError
 from falkirk.watch.journal import Bookmark, Journal
 from falkirk.watch.page.server import serving_page
@@ -147,7 +150,20 @@ def test_events_and_moments_come_from_the_journal(tmp_path):
         assert json.loads(reader.ask("/cluster.json?name=prod&table=events")[1])[0]["release"] == "4.1"
         assert made_loss(1).detail in reader.ask("/compare?name=prod")[1]
         assert reader.ask(f"/compare?name=prod&from={BEGIN_MS - HOUR_MS}")[0].status == 404
+        rows = json.loads(reader.ask("/compare.json?name=prod")[1])
+        assert {"what": "loss cordoned_log_dirs", "before": None, "after": made_loss(1).detail} in rows
+        assert list(csv.DictReader(io.StringIO(reader.ask("/compare.csv?name=prod")[1])))[-1]["before"] == ""
         assert "Nothing changed." in reader.ask(f"/compare?name=prod&from={BEGIN_MS}&to={BEGIN_MS}")[1]
+
+
+def test_a_blocker_and_a_loss_have_commands_to_copy_and_a_level_that_could_be_finalized_is_named():
+    found = with_way(made_findings(), made_way("4.2", WayState.BLOCKED))
+    with served_page(lambda: MadeWatch(found)) as (address, _):
+        reader = Reader(address)
+        body = reader.ask("/cluster?name=prod")[1]
+        assert 'data-copy="kafka-topics.sh --bootstrap-server kafka-1:9092 --describe' in body
+        assert 'data-copy="kafka-configs.sh' in body
+        assert "could be 4.4-IV1" in reader.ask("/")[1]
 
 
 def test_the_steps_of_a_lift_are_shown(tmp_path):

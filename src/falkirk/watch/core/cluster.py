@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from falkirk.watch.core.findings import GroupState, NodeState, WatchEvent
     from falkirk.watch.core.transitions import KnownWay
 
+ANY_BROKERS: Final = "--bootstrap-server BROKERS"
 ROWS_SHOWN: Final = 1000
 """Findings have at most so many groups and transactions; counts are of all."""
 
@@ -46,12 +47,16 @@ def load_ledger(snapshot: Snapshot | None, batches: Sequence[MetadataBatch]) -> 
 
 
 class ClusterState:
-    """Everything that is known of one cluster; `name` is the one in the watch."""
+    """Everything that is known of one cluster; `name` is the one in the watch.
 
-    def __init__(self, name: str, *, fresh_ms: int = FRESH_MS) -> None:
+    `connection`: options by which tools reach the cluster, for the commands of remedies.
+    """
+
+    def __init__(self, name: str, *, fresh_ms: int = FRESH_MS, connection: str = ANY_BROKERS) -> None:
         self.name = name
         self.cluster_id: str | None = None
         self._fresh_ms = fresh_ms
+        self._connection = connection
         self._targets = older_releases()
         self._sources = {source: SourceState(source, fresh_ms) for source in SOURCES}
         self._reset({})
@@ -231,6 +236,7 @@ class ClusterState:
             observation=self._observation,
             kraft_version=kraft_version(self._observation),
             use=coordinator_use(groups, transactions),
+            connection=self._connection,
             metadata_is_fresh=self._counts(METADATA, now_ms),
             groups_are_fresh=self._counts(GROUPS, now_ms),
             nodes_are_fresh=self._counts(NODES, now_ms),
@@ -252,7 +258,7 @@ class ClusterState:
     def _losses(self) -> LossesView:
         versions = (self._ledger.index.version, self._groups.version)
         if self._view is None or self._view[0] != versions:
-            self._view = versions, LossesView(self._targets, self._ledger.index, self._groups)
+            self._view = versions, LossesView(self._targets, self._ledger.index, self._groups, self._connection)
         return self._view[1]
 
     def _all_rows(self) -> tuple[int, list[GroupState], list[OpenTransaction]]:

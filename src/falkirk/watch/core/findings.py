@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from falkirk.ledger.findings import Blocker  # noqa: TC001 - msgspec reads annotations
+from falkirk.ledger.findings import BlockerKind  # noqa: TC001 - msgspec reads annotations
 from falkirk.ledger.open_transaction import OpenTransaction  # noqa: TC001 - same
 
 
@@ -77,6 +77,19 @@ class FoundLoss(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None
 
 
+class FoundBlocker(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that has to be settled first; `remedy`: how, with `command` if there is one to copy."""
+
+    kind: BlockerKind
+    fields: Mapping[str, Any]  # Any: JSON values
+    text: str
+    remedy: str
+    command: str | None
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Way(msgspec.Struct, frozen=True, kw_only=True):
     """The way to one older release; `level` and `name` are of the metadata.version that it would have there.
 
@@ -95,7 +108,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     inaccessible: Mapping[str, int]
     cut_off: Mapping[str, int]
     dropped_features: tuple[str, ...]
-    blockers: tuple[Blocker, ...]
+    blockers: tuple[FoundBlocker, ...]
     point_of_no_return: FoundLoss | None
     unknown: tuple[str, ...] = ()
 

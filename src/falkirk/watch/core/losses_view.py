@@ -26,10 +26,11 @@ LOSSES_SHOWN: Final = 1000
 class LossesView:
     """What all targets lose, counted and listed."""
 
-    def __init__(self, targets: Sequence[Target], index: LossIndex, groups: GroupIndex) -> None:
+    def __init__(self, targets: Sequence[Target], index: LossIndex, groups: GroupIndex, connection: str) -> None:
         self._targets = targets
         self._index = index
         self._groups = groups
+        self._connection = connection
         rules = [index.rules_of(target) for target in range(len(targets))]
         self.lost = [_sum(index.counts(each.lost), groups.counts(target)) for target, each in enumerate(rules)]
         self.inaccessible = [index.counts(each.inaccessible) for each in rules]
@@ -58,7 +59,7 @@ class LossesView:
                 words.setdefault(rule, []).append(target.release.word)
         for rule, releases in words.items():
             for key, entry in self._index.entries(rule):
-                yield found_in_metadata(self._index.rule(rule), key, entry, tuple(releases))
+                yield self._found_in_metadata(self._index.rule(rule), key, entry, tuple(releases))
 
     def _of_groups(self) -> Iterator[FoundLoss]:
         by_loss: dict[tuple[str, str, str], tuple[LostOfGroup, list[str]]] = {}
@@ -67,39 +68,35 @@ class LossesView:
                 key = (lost.loss.kind, lost.loss.key, str(lost.place))
                 by_loss.setdefault(key, (lost, []))[1].append(target.release.word)
         for lost, releases in by_loss.values():
-            yield found_of_group(lost, tuple(releases))
+            yield self._found_of_group(lost, tuple(releases))
 
+    def _found_in_metadata(self, rule: LossRule, key: ObjectKey, entry: Entry, releases: tuple[str, ...]) -> FoundLoss:
+        text = key.text(entry.topic_name)
+        remedy = remedy_of(rule.kind, key.fields(), self._connection)
+        return FoundLoss(
+            kind=rule.kind,
+            outcome=rule.outcome.value,
+            key=text,
+            detail=rule.detail.replace("{key}", text),
+            place=entry.place,
+            releases=releases,
+            remedy=remedy.text,
+            command=remedy.command,
+        )
 
-def found_in_metadata(rule: LossRule, key: ObjectKey, entry: Entry, releases: tuple[str, ...]) -> FoundLoss:
-    """Return a loss of the metadata as findings have it."""
-    text = key.text(entry.topic_name)
-    remedy = remedy_of(rule.kind, key.fields())
-    return FoundLoss(
-        kind=rule.kind,
-        outcome=rule.outcome.value,
-        key=text,
-        detail=rule.detail.replace("{key}", text),
-        place=entry.place,
-        releases=releases,
-        remedy=remedy.text,
-        command=remedy.command,
-    )
-
-
-def found_of_group(lost: LostOfGroup, releases: tuple[str, ...]) -> FoundLoss:
-    """Return a loss of a group as findings have it."""
-    loss = lost.loss
-    remedy = remedy_of(loss.kind, loss.key_fields)
-    return FoundLoss(
-        kind=loss.kind,
-        outcome=Outcome.LOST.value,
-        key=loss.key,
-        detail=loss.detail,
-        place=lost.place,
-        releases=releases,
-        remedy=remedy.text,
-        command=remedy.command,
-    )
+    def _found_of_group(self, lost: LostOfGroup, releases: tuple[str, ...]) -> FoundLoss:
+        loss = lost.loss
+        remedy = remedy_of(loss.kind, loss.key_fields, self._connection)
+        return FoundLoss(
+            kind=loss.kind,
+            outcome=Outcome.LOST.value,
+            key=loss.key,
+            detail=loss.detail,
+            place=lost.place,
+            releases=releases,
+            remedy=remedy.text,
+            command=remedy.command,
+        )
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

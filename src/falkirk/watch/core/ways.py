@@ -15,7 +15,8 @@ from falkirk.operations.lift_findings import (
     unregistered_voters,
     unsupporting_nodes,
 )
-from falkirk.watch.core.findings import Way, WayState
+from falkirk.watch.core.findings import FoundBlocker, Way, WayState
+from falkirk.watch.core.remedies import remedy_of_blocker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ class Known:
     groups_are_fresh: bool
     nodes_are_fresh: bool
     unknown: tuple[str, ...]
+    connection: str
 
     def is_below(self, number: int) -> bool:
         """Return whether a target's level is below the finalized one."""
@@ -81,9 +83,16 @@ class Known:
             inaccessible=self.view.inaccessible[number],
             cut_off=dict(sorted(cut_off.items())),
             dropped_features=rules.dropped_features,
-            blockers=blockers,
+            blockers=tuple(map(self._found, blockers)),
             point_of_no_return=self.view.point_of_no_return(number) if lossless is False else None,
             unknown=self.unknown,
+        )
+
+    def _found(self, blocker: Blocker) -> FoundBlocker:
+        broker = self.image.cluster.brokers.get(blocker.fields.get("node_id", -1))
+        remedy = remedy_of_blocker(blocker, self.connection, is_fenced=broker is not None and broker.fenced)
+        return FoundBlocker(
+            kind=blocker.kind, fields=blocker.fields, text=blocker.text, remedy=remedy.text, command=remedy.command
         )
 
     def _is_blocked(self, blockers: Sequence[Blocker]) -> bool | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from falkirk.operations.lift_findings import level_name
+from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.watch.core.findings import WayState
 from falkirk.watch.page.query import ALL, contains
 
@@ -70,6 +72,12 @@ def cell(way: Way) -> Cell:
     return Cell(way.state, SYMBOLS[way.state], label, f"{way.release} ({way.name}): {title}")
 
 
+def can_rise_to(found: Findings) -> str | None:
+    """Return the name of the metadata.version that the cluster could finalize and has not; None if there is none."""
+    [level] = [each.can_rise_to for each in found.features if each.feature == METADATA_VERSION] or [None]
+    return None if level is None else level_name(level)
+
+
 def sum_of(counts: Mapping[str, int]) -> int:
     """Return the number of all kinds."""
     return sum(counts.values())
@@ -113,7 +121,7 @@ def _sort_key(found: Findings, sort: str) -> tuple[int, str]:
 
 
 def _metadata_level(found: Findings) -> int:
-    return next((each.finalized for each in found.features if each.feature == "metadata.version"), -1)
+    return next((each.finalized for each in found.features if each.feature == METADATA_VERSION), -1)
 
 
 def _counts(release: str, clusters: Sequence[Findings]) -> Mapping[str, int]:

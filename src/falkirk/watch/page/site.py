@@ -21,12 +21,13 @@ from starlette.staticfiles import StaticFiles
 from falkirk.watch.core.findings import WayState
 from falkirk.watch.errors import WatchError
 from falkirk.watch.page.access import SIGN_IN, Access
-from falkirk.watch.page.board import SORTS, BoardQuery, cell, make_board, sum_of
+from falkirk.watch.page.board import SORTS, BoardQuery, can_rise_to, cell, make_board, sum_of
 from falkirk.watch.page.comparison import compare
 from falkirk.watch.page.lane import LABEL, ROW, WIDTH, make_picture
 from falkirk.watch.page.lifts import read_lift
 from falkirk.watch.page.query import ALL, ClusterQuery, contains, number, text
-from falkirk.watch.page.tables import TABLES, as_csv, as_json, board_rows, event_rows
+from falkirk.watch.page.ranges import make_ranges
+from falkirk.watch.page.tables import TABLES, as_csv, as_json, board_rows, compared_rows, event_rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from falkirk.watch.core.findings import Findings, FoundLoss, GroupState, WatchEvent
+    from falkirk.watch.page.comparison import Comparison
     from falkirk.watch.watch import Watch
 
 _EVENTS_MAX: Final = 500
@@ -57,6 +59,7 @@ def make_site(watch: Watch, *, lifts: Mapping[str, Path], token: str | None, sto
             Route("/cluster", site.cluster),
             Route("/cluster.{format}", site.cluster_table),
             Route("/compare", site.compare),
+            Route("/compare.{format}", site.compared_table),
             Route("/updates", site.updates),
             Route(SIGN_IN, site.sign_in),
             Mount("/static", StaticFiles(packages=[("falkirk.watch.page", "static")])),
@@ -75,7 +78,9 @@ class _Site:
             loader=PackageLoader("falkirk.watch.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
         self._environment.filters.update(plain=_plain, time=_time, iso=_iso)
-        self._environment.globals.update(states=list(WayState), cell=cell, sum_of=sum_of, all=ALL)
+        self._environment.globals.update(
+            states=list(WayState), cell=cell, sum_of=sum_of, all=ALL, can_rise_to=can_rise_to
+        )
 
     async def board(self, request: Request) -> Response:
         values = request.query_params
@@ -115,6 +120,7 @@ class _Site:
             events=list(reversed(events)),
             picture=make_picture(found, events),
             sizes={"width": WIDTH, "label": LABEL, "row": ROW},
+            ranges=make_ranges(found, query.release),
             lift=None if directory is None else read_lift(directory),
             revision=self._revision(found.cluster),
             has_journal=self._watch.journal is not None,
@@ -129,6 +135,22 @@ class _Site:
         return _table(request, name, TABLES[name](found))
 
     async def compare(self, request: Request) -> Response:
+        found, moments, comparison = self._compared(request)
+        return self._page(
+            "compare.html",
+            title=f"{found.cluster}: two moments",
+            found=found,
+            moments=list(reversed(moments)),
+            begin_ms=comparison.before_ms,
+            end_ms=number(request.query_params, "to"),
+            comparison=comparison,
+        )
+
+    async def compared_table(self, request: Request) -> Response:
+        return _table(request, "changes", compared_rows(self._compared(request)[2]))
+
+    def _compared(self, request: Request) -> tuple[Findings, list[int], Comparison]:
+        """Return the cluster, the moments that can be chosen, and what the address asks for."""
         found, journal = self._found(request), self._watch.journal
         if journal is None:
             raise HTTPException(404, "moments are kept in the journal: start the watch with --journal FILE")
@@ -139,15 +161,7 @@ class _Site:
         after = found if end_ms is None else journal.moment(found.cluster, end_ms)
         if before is None or after is None:
             raise HTTPException(404, f"nothing is kept of {_plain(found.cluster)} at that time or before it")
-        return self._page(
-            "compare.html",
-            title=f"{found.cluster}: two moments",
-            found=found,
-            moments=list(reversed(moments)),
-            begin_ms=before.at_ms,
-            end_ms=end_ms,
-            comparison=compare(before, after),
-        )
+        return found, moments, compare(before, after)
 
     async def updates(self, request: Request) -> Response:
         values = request.query_params

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.watch.core.findings import Findings, WatchEvent
+    from falkirk.watch.page.comparison import Comparison
 
 Row = dict[str, Any]  # Any: JSON values
 # A spreadsheet takes a text that begins so for a formula.
@@ -63,6 +64,16 @@ TABLES: Final[Mapping[str, Callable[[Findings], list[Row]]]] = {
     "sources": lambda found: _rows(found.sources),
 }
 """The tables of one cluster, by name; `events` come from the journal."""
+
+
+def compared_rows(comparison: Comparison) -> list[Row]:
+    """Return one row for each thing that changed, and each loss that appeared or is gone."""
+    rows: list[Row] = [
+        {"what": change.what, "before": change.before, "after": change.after} for change in comparison.changes
+    ]
+    rows += [{"what": f"loss {loss.kind}", "before": None, "after": loss.detail} for loss in comparison.appeared]
+    rows += [{"what": f"loss {loss.kind}", "before": loss.detail, "after": None} for loss in comparison.gone]
+    return rows
 
 
 def event_rows(events: Iterable[WatchEvent]) -> list[Row]:
