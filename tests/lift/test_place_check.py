@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
+from dataclasses import replace
 
+import msgspec
 import pytest
 from fake_node import FakeNode, ranges
+from lift_fakes import HIGH, FakeQuorum
 from tls_files import Authority, having
 
+from falkirk.client.quorum_description import ReplicaState
 from falkirk.lift.errors import LiftError
 from falkirk.lift.lift_file import Place
-from falkirk.lift.place_check import check_place, client_config
+from falkirk.lift.place_check import check_id, check_place, check_release, client_config
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchSnapshotResponse
@@ -22,6 +27,16 @@ OWN = "listener.name.controller."
 
 def place(listener="127.0.0.1:1", properties=None):
     return Place(node_id=9001, listener=listener, directory="/nowhere", properties=properties or {})
+
+
+def replica(node_id, *, fetched_ms):
+    return ReplicaState(
+        node_id=node_id,
+        directory_id=bytes(16),
+        log_end_offset=100,
+        last_fetch_timestamp=fetched_ms,
+        last_caught_up_timestamp=fetched_ms,
+    )
 
 
 def checked(place, *, error_code=0, configs=None):
@@ -61,6 +76,31 @@ def test_the_principal_is_the_name_that_the_rules_make_of_the_certificate():
         f"{OWN}ssl.principal.mapping.rules": "RULE:^CN=([^,]+),.*$/$1/",
     }
     assert client_config(place(properties=properties), [Endpoint("voter", 9093)]).principal == "User:lift"
+
+
+@pytest.mark.parametrize(
+    ("state", "is_taken"),
+    [
+        pytest.param(replica(9001, fetched_ms=90_000), True, id="it-fetches"),
+        # The leader lists it for five minutes.
+        pytest.param(replica(9001, fetched_ms=80_000), False, id="it-has-ended"),
+    ],
+)
+def test_an_id_that_a_node_has_is_refused_and_one_of_a_controller_that_has_ended_is_not(state, is_taken):
+    view = asyncio.run(FakeQuorum().describe())
+    leader = replica(view.leader_id, fetched_ms=90_500)
+    view = replace(view, voter_states=(leader,), observer_states=(state,))
+    with pytest.raises(LiftError, match="node 9001 is there already") if is_taken else nullcontext():
+        check_id(place(), view, brokers=[1, 2])
+    with pytest.raises(LiftError, match="node 9001 is there already"):
+        check_id(place(), view, brokers=[9001])
+
+
+def test_a_release_that_is_older_than_the_cluster_is_refused():
+    check_release(place(), {"metadata.version": HIGH, "share.version": 1})
+    older = msgspec.structs.replace(place(), release="4.0")
+    with pytest.raises(LiftError, match=r"^place.release: 4.0 is older than the cluster, whose .* metadata.version 30"):
+        check_release(older, {"metadata.version": HIGH})
 
 
 def test_a_name_that_does_not_resolve_is_refused():

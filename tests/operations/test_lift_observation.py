@@ -39,9 +39,10 @@ REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 class Broker:
     """The only broker, whose user may describe its topic, and nothing of the cluster."""
 
-    def __init__(self, quorum_error=REFUSED) -> None:
+    def __init__(self, quorum_error=REFUSED, cluster_error=ErrorCode.NONE) -> None:
         self.endpoint = None
         self._quorum_error = quorum_error
+        self._cluster_error = cluster_error
 
     def answer(self, received):
         if received.api_key == 18:
@@ -51,7 +52,11 @@ class Broker:
                 broker = DescribeClusterBroker(1, self.endpoint.host, self.endpoint.port)
                 operations = 0 if received.message().include_cluster_authorized_operations else -1
                 return DescribeClusterResponse(
-                    cluster_id="c", controller_id=1, brokers=[broker], cluster_authorized_operations=operations
+                    error_code=self._cluster_error,
+                    cluster_id="c",
+                    controller_id=1,
+                    brokers=[broker],
+                    cluster_authorized_operations=operations,
                 )
             case DescribeQuorumRequest():
                 return DescribeQuorumResponse(error_code=self._quorum_error)
@@ -108,6 +113,11 @@ def test_a_cluster_without_a_quorum_is_refused(tmp_path):
     without = {key: versions for key, versions in RANGES.items() if key != 55}
     with pytest.raises(OperationError, match="the cluster has no KRaft quorum: it runs on ZooKeeper"):
         observed(without, tmp_path)
+
+
+def test_a_controller_that_is_named_as_a_broker_is_told_apart(tmp_path):
+    with pytest.raises(OperationError, match=r"^127\.0\.0\.1:\d+: a controller listens there, and it is named as a br"):
+        observed(RANGES, tmp_path, cluster_error=ErrorCode.MISMATCHED_ENDPOINT_TYPE)
 
 
 @pytest.mark.parametrize(

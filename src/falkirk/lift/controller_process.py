@@ -73,27 +73,36 @@ class ControllerProcess:
             raise LiftError(f"falkirk's controller is not formatted: {error}") from error
         if meta.cluster_id != self._cluster_id:
             raise LiftError(f"{path}: the directory is of cluster {meta.cluster_id}, not {self._cluster_id}")
+        if meta.node_id != self.node_id:
+            raise LiftError(f"{path}: the directory is of node {meta.node_id}, and place.node_id is {self.node_id}")
         endpoint = self._place.endpoint
         listener = VoterListener(name=self._place.listener_name, host=endpoint.host, port=endpoint.port)
         return OriginalVoter(
             node_id=self._place.node_id, directory_id=(meta.directory_id or b"").hex(), listeners=(listener,)
         )
 
-    def format(self) -> None:
-        """Write its configuration and format its directory, unless that was done. Raises LiftError."""
+    def check_directory(self) -> None:
+        """Raise LiftError if the directory is neither empty nor this controller's own."""
         if self._is_formatted:
             _ = self.as_voter
             return
-        data = self._home / _DATA
         # A command that was killed may have left its own files, before the directory was formatted.
         if self._home.exists() and {path.name for path in self._home.iterdir()} - {PROPERTIES, LOG, _PID, _DATA}:
             raise LiftError(f"{self._home}: the directory of falkirk's controller must be empty at the beginning")
+
+    def format(self) -> None:
+        """Write its configuration, and format its directory unless that was done. Raises LiftError."""
+        self.check_directory()
+        data = self._home / _DATA
         data.mkdir(parents=True, exist_ok=True)
+        # Anew each time: what was wrong in the place of an earlier start may have been corrected.
         properties = controller_properties(self._place, self._bootstrap)
         text = b"".join(format_property(key, value) for key, value in properties.items())
         # It may have passwords.
         (self._home / PROPERTIES).touch(mode=0o600)
         (self._home / PROPERTIES).write_bytes(text)
+        if self._is_formatted:
+            return
         options = FormatOptions(cluster_id=self._cluster_id, release_version=self._level, no_initial_controllers=True)
         try:
             request = format_request(self._place.run_as, properties, options)

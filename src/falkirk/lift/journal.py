@@ -50,6 +50,11 @@ class OriginalBroker(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     port: int
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens."""
+        return Endpoint(self.host, self.port)
+
 
 class Originals(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster before the lift. `levels`: finalized levels by feature; `target`: the level it is to reach.

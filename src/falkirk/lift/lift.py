@@ -26,7 +26,7 @@ from falkirk.lift.journal import Entry, Journal, OriginalBroker, Originals, is_o
 from falkirk.lift.lift_file import IN_PLACE, IN_PLACE_OF_ONE
 from falkirk.lift.lifted_cluster import LiftedCluster, reported_level
 from falkirk.lift.lowering import Lowering
-from falkirk.lift.place_check import check_place
+from falkirk.lift.place_check import check_id, check_place, check_release
 from falkirk.lift.probe import Probe
 from falkirk.lift.quorum_access import QuorumAccess, voters_of
 from falkirk.lift.roll import Roll
@@ -123,7 +123,7 @@ class Lift:
                 engine = self._engine(stack, originals)
                 roll = Roll(self._cluster(stack, originals), self._target.release)
                 further = roll.steps(self._hooks()) if self._file.hooks.roll else ()
-                probe = await stack.enter_async_context(Probe(self._brokers_admin(stack, _PROBE_MS)))
+                probe = await stack.enter_async_context(Probe(self._brokers_admin(stack, _PROBE_MS, originals)))
                 await engine.go(probe, further)
                 await self._record_roll(roll)
             self._record("finished")
@@ -149,7 +149,7 @@ class Lift:
             if originals is not None:
                 cluster = self._cluster(stack, originals)
                 view, nodes = await cluster.view(), await Roll(cluster, self._target.release).nodes()
-            level = await reported_level(self._brokers_admin(stack, _REQUEST_MS))
+            level = await reported_level(self._brokers_admin(stack, _REQUEST_MS, originals))
         return LiftStatus(
             originals=originals,
             entries=tuple(self._journal.read()),
@@ -172,9 +172,8 @@ class Lift:
         async with AsyncExitStack() as stack:
             features = (await self._brokers_admin(stack, _REQUEST_MS).newest_features()).finalized_features
             view = await self._quorum_access(stack, controllers).describe()
-        present = {*(node.node_id for node in seen.brokers), *view.voters, *view.observers}
-        if place is not None and place.node_id in present:
-            raise LiftError(f"place.node_id: node {place.node_id} is there already: choose an id that no node has")
+        if place is not None:
+            check_id(place, view, brokers=[node.node_id for node in seen.brokers])
         originals = Originals(
             cluster_id=seen.cluster_id,
             leader_id=view.leader_id,
@@ -192,6 +191,9 @@ class Lift:
         for voter in originals.voters:
             if not voter.listeners:
                 raise LiftError(f"where voter {voter.node_id} listens is not reported, which Kafka does since 3.9")
+        if place is not None:
+            check_release(place, originals.levels)
+            self._process(place, originals).check_directory()
         self._record("originals", fields=msgspec.to_builtins(originals))
         for warning in checked.warnings:
             self._record("warning", fields=warning.as_json())
@@ -254,7 +256,7 @@ class Lift:
             originals,
             self._journal.voters(),
             quorum=self._quorum_access(stack, [*own, *(voter.endpoint for voter in originals.voters)]),
-            brokers=self._brokers_admin(stack, _REQUEST_MS),
+            brokers=self._brokers_admin(stack, _REQUEST_MS, originals),
             limit_s=self._file.limits.step_s,
             note=self._note,
             own_id=None if place is None else place.node_id,
@@ -262,14 +264,7 @@ class Lift:
 
     def _beside(self, place: Place, cluster: LiftedCluster) -> ExtraVoter:
         controllers = self._connections.controllers
-        originals = cluster.originals
-        process = ControllerProcess(
-            place,
-            cluster_id=originals.cluster_id,
-            bootstrap=[voter.endpoint for voter in originals.voters],
-            level=str(MetadataVersion.of_level(originals.levels[METADATA_VERSION])),
-            config=controllers,
-        )
+        process = self._process(place, cluster.originals)
 
         async def leader() -> Endpoint:
             await process.ensure_running()
@@ -278,6 +273,15 @@ class Lift:
         cluster.revive = process.revive
         lowering = Lowering(self._file, self._target, cluster, leader=leader, config=controllers)
         return ExtraVoter(cluster, process, lowering=lowering.steps(), keep_bundle=self._keep_bundle)
+
+    def _process(self, place: Place, originals: Originals) -> ControllerProcess:
+        return ControllerProcess(
+            place,
+            cluster_id=originals.cluster_id,
+            bootstrap=[voter.endpoint for voter in originals.voters],
+            level=str(MetadataVersion.of_level(originals.levels[METADATA_VERSION])),
+            config=self._connections.controllers,
+        )
 
     def _in_place(self, cluster: LiftedCluster) -> InPlace:
         way = InPlace(cluster, self._hooks(), Roll(cluster, self._target.release).is_whole)
@@ -352,8 +356,11 @@ class Lift:
         self._journal.append(entry)
         self._on_entry(entry)
 
-    def _brokers_admin(self, stack: AsyncExitStack, timeout_ms: int) -> AsyncAdmin:
-        admin = AsyncAdmin(self._file.brokers, self._connections.brokers.within(timeout_ms))
+    def _brokers_admin(self, stack: AsyncExitStack, timeout_ms: int, originals: Originals | None = None) -> AsyncAdmin:
+        """Return what asks any broker; those that the lift began with answer where the file's are down."""
+        known = () if originals is None else originals.brokers
+        endpoints = dict.fromkeys([*self._file.brokers, *(broker.endpoint for broker in known)])
+        admin = AsyncAdmin(tuple(endpoints), self._connections.brokers.within(timeout_ms))
         stack.push_async_callback(admin.close)
         return admin
 

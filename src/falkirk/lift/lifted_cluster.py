@@ -184,13 +184,16 @@ async def reported_level(brokers: AsyncAdmin) -> int | None:
 
 
 def follows(view: QuorumDescription, node_id: int) -> bool:
-    """Return whether a replica has the log and fetches it, as the leader sees it.
-
-    The leader remembers where one that has ended was, so the last fetch counts, too; times are by the leader's clock.
-    """
+    """Return whether a replica has the log and fetches it, as the leader sees it."""
     behind = lag(view, node_id)
-    if behind is None or behind > _FOLLOWS_WITHIN:
-        return False
+    return behind is not None and behind <= _FOLLOWS_WITHIN and fetches(view, node_id)
+
+
+def fetches(view: QuorumDescription, node_id: int) -> bool:
+    """Return whether a replica fetches: the leader remembers for minutes where one that has ended was.
+
+    Times are by the leader's clock; where it reports none, what it reports is there.
+    """
     fetched = {
         each.node_id: each.last_fetch_timestamp
         for each in (*view.observer_states, *view.voter_states)

@@ -12,6 +12,7 @@ from falkirk.client.errors import ClientConfigError, ClientError, NodeRefusedErr
 from falkirk.client.key_store import read_key_store
 from falkirk.lift.controller_process import controller_properties
 from falkirk.lift.errors import LiftError
+from falkirk.lift.lifted_cluster import fetches
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.mirror.metadata_mirror import check_fetch_allowed
 from falkirk.node.config.security_settings import listener_prefix
@@ -25,6 +26,7 @@ from falkirk.versions.configs.definition import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from falkirk.client.quorum_description import QuorumDescription
     from falkirk.lift.lift_file import Place
     from falkirk.protocol.endpoint import Endpoint
 
@@ -63,6 +65,26 @@ async def check_place(
             raise LiftError(f"place.properties: falkirk's controller cannot meet a controller: {error}") from error
         finally:
             await connection.close()
+
+
+def check_id(place: Place, view: QuorumDescription, *, brokers: Iterable[int]) -> None:
+    """Raise LiftError if a node of the cluster has the id of falkirk's controller.
+
+    A controller of an earlier lift that has ended is listed for minutes, and is no such node.
+    """
+    observers = (node_id for node_id in view.observers if fetches(view, node_id))
+    if place.node_id in {*brokers, *view.voters, *observers}:
+        raise LiftError(f"place.node_id: node {place.node_id} is there already: choose an id that no node has")
+
+
+def check_release(place: Place, levels: Mapping[str, int]) -> None:
+    """Raise LiftError if the release of falkirk's controller does not support the cluster's levels."""
+    unsupported = place.run_as.unsupported_features(levels)
+    if unsupported:
+        raise LiftError(
+            f"place.release: {place.run_as.word} is older than the cluster, whose finalized levels are "
+            f"{', '.join(map(str, unsupported))}: leave it out, or name one that is not older"
+        )
 
 
 def _check_authorizer(place: Place, configs: Mapping[int, Mapping[str, str | None]]) -> None:

@@ -15,7 +15,6 @@ from falkirk.client.node_configs import lacking_partitions
 from falkirk.lift import hooks
 from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.step import Step
-from falkirk.protocol.endpoint import Endpoint
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class Roll:
         self._cluster = cluster
         self._release = release
         originals = cluster.originals
-        brokers = [(broker.node_id, Endpoint(broker.host, broker.port)) for broker in originals.brokers]
+        brokers = [(broker.node_id, broker.endpoint) for broker in originals.brokers]
         controllers = [(voter.node_id, voter.endpoint) for voter in originals.voters]
         self._brokers = dict(brokers)
         self._nodes = dict(brokers) | {each: at for each, at in controllers if each not in self._brokers}

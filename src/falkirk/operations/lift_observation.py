@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from falkirk.client.admin import AsyncAdmin
-    from falkirk.client.cluster_description import ClusterNode
+    from falkirk.client.cluster_description import ClusterDescription, ClusterNode
     from falkirk.client.groups.listing import GroupListing
     from falkirk.client.node_configs import LackingPartition
     from falkirk.client.node_versions import NodeVersions
@@ -108,7 +108,7 @@ class _Observer:
 
     async def observe(self, stack: AsyncExitStack, folder: Path) -> Observation:
         self._notice("asking the brokers")
-        cluster = await self._brokers.describe_cluster(include_fenced=True, with_rights=True)
+        cluster = await self._cluster()
         self._missing += missing_at_brokers(cluster, self._brokers.config.principal)
         quorum = await self._quorum()
         leader = await self._leader(stack)
@@ -137,6 +137,17 @@ class _Observer:
             unseen=tuple(self._unseen),
             missing_rights=tuple(self._missing),
         )
+
+    async def _cluster(self) -> ClusterDescription:
+        try:
+            return await self._brokers.describe_cluster(include_fenced=True, with_rights=True)
+        except NodeRefusedError as refusal:
+            if refusal.error_code != ErrorCode.MISMATCHED_ENDPOINT_TYPE:
+                raise
+            raise OperationError(
+                f"{refusal.endpoint}: a controller listens there, and it is named as a broker: the bootstrap servers "
+                "are brokers, and controllers are named apart"
+            ) from refusal
 
     async def _quorum(self) -> QuorumDescription | None:
         try:

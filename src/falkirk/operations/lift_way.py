@@ -196,9 +196,9 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str, loweri
                 interruption=_NONE,
             )
         yield Step(action="falkirk reads the log as an observer, without registering", interruption=_NONE)
-        yield Step(action="add falkirk as a voter, and wait until it leads", interruption=_ELECTION)
+        yield Step(action="add falkirk as a voter", interruption=_NONE)
         yield Step(
-            action=f"remove {_voters(voters)}: what is removed stays as an observer of falkirk",
+            action=f"remove {_voters(voters)}, the leader last: falkirk leads, and what is removed observes it",
             interruption=_HAND_OVER,
         )
         yield Step(
@@ -208,7 +208,7 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str, loweri
             action=f"add {_voters(voters)} again by directory id, and wait until the log is there",
             interruption=_NONE,
         )
-        yield Step(action="hand the lead to a JVM voter, stop falkirk, remove it as a voter", interruption=_ELECTION)
+        yield Step(action="remove falkirk as a voter: a JVM voter leads; then stop it", interruption=_ELECTION)
     yield Step(
         action=f"roll the nodes to Kafka {release}, one by one at full ISR: stop, `falkirk lift prepare` its "
         "server.properties, start",

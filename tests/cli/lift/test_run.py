@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from falkirk.lift.journal import Entry, Journal, Originals, OriginalVoter, VoterListener
+from falkirk.lift.lift import Lift
 
 VOTER = OriginalVoter(
     node_id=1, directory_id="00" * 16, listeners=(VoterListener(name="CONTROLLER", host="127.0.0.1", port=9),)
@@ -38,6 +39,21 @@ def test_a_lift_that_cannot_begin_is_refused_in_one_sentence(falkirk, tmp_path, 
     assert ended.stderr.startswith(message.format(path=path, folder=tmp_path))
     assert ended.stderr.count("\n") == 1
     assert not (tmp_path / "controller").exists()
+
+
+@pytest.mark.parametrize(("last", "is_told"), [("begun", True), ("aborted", False)])
+def test_ctrl_c_says_that_nothing_was_given_back_and_what_goes_on(falkirk, tmp_path, monkeypatch, last, is_told):
+    async def interrupted(_lift):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Lift, "run", interrupted)
+    path = lift_file(tmp_path)
+    journal = Journal(tmp_path / "lift-state")
+    journal.append(Entry(at_ms=1, event="originals", fields=msgspec.to_builtins(ORIGINALS)))
+    journal.append(Entry(at_ms=2, event=last))
+    ended = falkirk("lift", "run", str(path))
+    assert ended.exit_code == 130
+    assert (f"nothing was given back: falkirk lift run {path} goes on" in ended.stderr) is is_told
 
 
 def test_without_a_lift_there_is_nothing_to_abort(falkirk, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,12 +16,13 @@ from falkirk.cli.console.progress import working
 from falkirk.cli.console.terminal import print_json, print_text
 from falkirk.cli.lift.status_view import StatusView, entry_text
 from falkirk.client.event_loop import run as run_coroutine
+from falkirk.lift.journal import Journal
 from falkirk.lift.lift import Lift, LiftConnections
 from falkirk.lift.lift_file import LiftFile, read_lift_file
 from falkirk.lift.report import write_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from falkirk.lift.journal import Entry
 
@@ -34,7 +36,7 @@ def run(file: FileArgument, *, json: JsonOption = False) -> None:
     it was. Exit status: 3 if something would be lost that accept_losses does not name.
     """
     read = read_lift_file(file)
-    with working() as notice:
+    with working() as notice, _stopped(file, read):
         run_coroutine(_lift(read, notice, json=json).run())
     _report(read, json=json)
 
@@ -42,7 +44,7 @@ def run(file: FileArgument, *, json: JsonOption = False) -> None:
 def abort(file: FileArgument, *, json: JsonOption = False) -> None:
     """Restore the voters of before, as long as the level has not been lowered."""
     read = read_lift_file(file)
-    with working() as notice:
+    with working() as notice, _stopped(file, read):
         run_coroutine(_lift(read, notice, json=json).abort())
     _report(read, json=json)
 
@@ -51,6 +53,22 @@ def status(file: FileArgument, *, json: JsonOption = False) -> None:
     """Print where a lift is: its steps, the level, the voters. Changes nothing."""
     found = run_coroutine(_lift(read_lift_file(file), lambda _: None, json=json).status())
     choose_output(json=json).show(StatusView(found))
+
+
+@contextmanager
+def _stopped(file: Path, read: LiftFile) -> Iterator[None]:
+    """Print what goes on where Ctrl-C ends the command, if the lift has begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        journal = Journal(Path(read.state))
+        if journal.originals() is not None and not journal.is_over:
+            print_text(
+                f"stopped, and nothing was given back: falkirk lift run {file} goes on; falkirk lift abort {file} "
+                "gives the quorum back as long as the level is not low",
+                sys.stderr,
+            )
+        raise
 
 
 def _lift(read: LiftFile, notice: Callable[[str], None], *, json: bool) -> Lift:

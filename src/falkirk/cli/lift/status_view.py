@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from falkirk.operations.lift_findings import level_name
+from falkirk.versions.metadata_version import MetadataVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,10 @@ class StatusView:
         if found.originals is None:
             yield "The lift has not begun."
             return
-        state = "is over" if found.is_over else "is under way"
+        events = {entry.event for entry in found.entries}
+        state = "has ended" if "finished" in events else "was given up" if found.is_over else "is under way"
         yield f"Cluster {found.originals.cluster_id}: the lift to {found.originals.target} {state}."
+        yield from _what_to_do(found)
         yield f"metadata.version: {found.level or 'not known: no broker answers'}"
         if found.quorum is None:
             yield "quorum: no controller answers as its leader"
@@ -66,6 +69,23 @@ class StatusView:
             ],
             "entries": msgspec.to_builtins(found.entries),
         }
+
+
+def _what_to_do(found: LiftStatus) -> Iterator[str]:
+    """Yield what goes on with a lift that no command works on."""
+    if found.is_over:
+        return
+    assert found.originals is not None, "it is under way"
+    level = None if found.level is None else MetadataVersion.parse(found.level)
+    if found.quorum is None:
+        yield (
+            "No controller leads: brokers serve data, but nothing can be created or elected. `falkirk lift run` starts "
+            "what is missing and goes on."
+        )
+    elif level is not None and level <= MetadataVersion.parse(found.originals.target):
+        yield "The level is low: `falkirk lift run` goes on."
+    else:
+        yield "`falkirk lift run` goes on; `falkirk lift abort` gives the quorum back as it was."
 
 
 def _roll_lines(found: LiftStatus) -> Iterator[str]:
