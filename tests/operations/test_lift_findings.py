@@ -19,6 +19,7 @@ from falkirk.protocol.messages import PartitionRecord, RegisterBrokerRecord, Reg
 from falkirk.protocol.messages.register_broker_record import BrokerFeature
 from falkirk.protocol.messages.register_controller_record import ControllerFeature
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.versions.features import FALKIRK_DOWNGRADE
 from falkirk.versions.supported_range import SupportedRange
 
 TARGET = parse_target("3.9")
@@ -105,10 +106,22 @@ def test_a_controller_that_is_registered_and_neither_votes_nor_observes_is_a_gho
 
 def test_a_voter_that_is_not_registered_is_in_the_way():
     registered = image(RegisterControllerRecord(1, bytes(16), features=[]))
-    assert list(findings.unregistered_voters(registered, QUORUM)) == []
-    [blocker] = findings.unregistered_voters(image(), QUORUM)
+    assert list(findings.unregistered_voters(registered, SEEN)) == []
+    [blocker] = findings.unregistered_voters(image(), SEEN)
     assert (blocker.kind, blocker.fields) == (BlockerKind.UNREGISTERED_VOTER, {"node_id": 1})
     assert "falkirk's of another lift, which has to be ended first" in blocker.text
+
+
+def test_falkirk_in_place_of_a_registered_controller_is_another_lift():
+    """It does not register; a controller of falkirk's that stays does, and is none."""
+    ours = {**ANSWER.supported_features, FALKIRK_DOWNGRADE: SupportedRange(0, 1)}
+    seen = replace(SEEN, answers={**SEEN.answers, 1: replace(ANSWER, supported_features=ours)})
+    of_kafka = image(RegisterControllerRecord(1, bytes(16), features=[]))
+    [blocker] = findings.unregistered_voters(of_kafka, seen)
+    assert (blocker.kind, blocker.fields) == (BlockerKind.UNREGISTERED_VOTER, {"node_id": 1})
+    assert "voter 1 is falkirk in place of the controller that is registered: another lift is under way" in blocker.text
+    own = RegisterControllerRecord(1, bytes(16), features=[ControllerFeature(FALKIRK_DOWNGRADE, 0, 1)])
+    assert list(findings.unregistered_voters(image(own), seen)) == []
 
 
 def test_a_node_that_does_not_support_the_level_is_in_the_way():

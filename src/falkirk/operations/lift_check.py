@@ -255,7 +255,7 @@ def _findings(observation: Observation, logs: ReadLogs | None, target: Target) -
     image = plan.cluster.image
     yield from plan.blockers
     yield from unsupporting_nodes(image, target)
-    yield from unregistered_voters(image, observation.quorum)
+    yield from unregistered_voters(image, observation)
     yield from isr_blockers(lacking_in(image))
     yield from plan.warnings
     yield from ghost_controllers(image, observation.quorum)

@@ -116,14 +116,26 @@ def ghost_controllers(image: MetadataImage, quorum: QuorumDescription | None) ->
         )
 
 
-def unregistered_voters(image: MetadataImage, quorum: QuorumDescription | None) -> Iterator[Blocker]:
-    """Yield a blocker for each voter that has not registered: most likely falkirk's controller of another lift."""
-    for node_id in sorted(set(() if quorum is None else quorum.voters) - set(image.cluster.controllers)):
+def unregistered_voters(image: MetadataImage, observation: Observation) -> Iterator[Blocker]:
+    """Yield a blocker for each voter that has not registered: most likely falkirk's controller of another lift.
+
+    Where that runs in place of a controller of Kafka's, the registration is still this one's.
+    """
+    for node_id in sorted(() if observation.quorum is None else observation.quorum.voters):
+        registered = image.cluster.controllers.get(node_id)
+        if registered is None:
+            what = "is not registered as a controller: it is falkirk's of another lift"
+        elif _is_falkirk(observation.answers.get(node_id)) and FALKIRK_DOWNGRADE not in {
+            feature.name for feature in registered.features
+        }:
+            what = "is falkirk in place of the controller that is registered: another lift is under way"
+        else:
+            continue
         yield Blocker(
             kind=BlockerKind.UNREGISTERED_VOTER,
             fields={"node_id": node_id},
-            text=f"voter {node_id} is not registered as a controller: it is falkirk's of another lift, which has to be "
-            "ended first (falkirk lift run or abort, with its own file), or a controller that has to be restarted",
+            text=f"voter {node_id} {what}, which has to be ended first (falkirk lift run or abort, with its own file), "
+            "or a controller that has to be restarted",
         )
 
 
@@ -230,11 +242,7 @@ def quorum_layout(observation: Observation, *, kraft_version: int, keeps_dynamic
         auto_joining=frozenset(
             node_id for node_id, configs in observation.configs.items() if configs.get(AUTO_JOIN) == "true"
         ),
-        lowers_itself=all(
-            isinstance(answer := observation.answers.get(voter), NodeVersions)
-            and FALKIRK_DOWNGRADE in answer.supported_features
-            for voter in quorum.voters
-        ),
+        lowers_itself=all(_is_falkirk(observation.answers.get(voter)) for voter in quorum.voters),
     )
 
 
@@ -252,6 +260,10 @@ def level_name(level: int) -> str:
         return str(MetadataVersion.of_level(level))
     except VersionsError:
         return f"level {level}"
+
+
+def _is_falkirk(answer: object) -> bool:
+    return isinstance(answer, NodeVersions) and FALKIRK_DOWNGRADE in answer.supported_features
 
 
 def _raises_kraft_version(answer: object) -> bool:

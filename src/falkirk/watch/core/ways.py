@@ -105,7 +105,7 @@ class Known:
         yield from unsupporting_nodes(self.image, target)
         if self.nodes_are_fresh and self.observation is not None:
             yield from (found for found in silent_nodes(self.observation) if isinstance(found, Blocker))
-            yield from unregistered_voters(self.image, self.observation.quorum)
+            yield from unregistered_voters(self.image, self.observation)
         reason = reason_not_kept(self.kraft_version, target)
         if reason is not None:
             yield Blocker(
