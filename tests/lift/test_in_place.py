@@ -147,6 +147,27 @@ def test_what_falkirk_never_leads_is_given_back():
     assert lifted.controllers.running == ALL_KAFKA
 
 
+@pytest.mark.parametrize("place", [{}, {"replaces_one": True}])
+def test_falkirk_that_ends_before_it_leads_is_started_again_and_leads(place):
+    lifted = Lifted(**place)
+    controllers, ask_to_lead = lifted.controllers, lifted.controllers.ask_to_lead
+    asked = []
+
+    async def ends_when_it_is_asked(voter, quorum):
+        asked.append(voter.node_id)
+        if len(asked) == 1:
+            controllers.running[2] = None
+            controllers.elect()
+        await ask_to_lead(voter, quorum)
+
+    controllers.ask_to_lead = ends_when_it_is_asked
+    lifted.go()
+    assert asked[0] == 2
+    assert lifted.hooks.calls.count(("start_falkirk", 2)) == 2
+    assert lifted.controllers.level == LOW
+    assert lifted.controllers.running == ALL_KAFKA
+
+
 @pytest.mark.parametrize("is_effective", [True, False])
 @pytest.mark.parametrize("call", range(HOOKS))
 def test_a_command_that_was_killed_at_any_hook_is_ended_by_the_next(call, is_effective):

@@ -72,7 +72,7 @@ class InPlace:
                 "falkirk leads: it stands for election",
                 self._leads,
                 self._lead,
-                hooks_s=self._hooks.limit_s(hooks.START),
+                hooks_s=self._hooks.limit_s(hooks.START, hooks.START_FALKIRK),
             ),
             *self.lowering,
             *(step._replace(is_after_lowering=True) for step in self.way_back()),
@@ -165,11 +165,9 @@ class InPlace:
         return all(follows(view, voter.node_id) for voter in self._voters)
 
     async def _lead(self) -> None:
-        """Let falkirk stand for election until it leads, and start controllers of Kafka's that do not run."""
-        for voter in self._voters:
-            if voter not in self._replaced and await self._versions(voter) is None:
-                await self._start_kafka(voter)
+        """Let falkirk stand for election until it leads, and start controllers that do not run."""
         for _ in range(_ELECTIONS_MAX):
+            await self._start_silent()
             view = await self._cluster.view_within()
             if view.leader_id in {voter.node_id for voter in self._replaced}:
                 return
@@ -180,6 +178,14 @@ class InPlace:
                 leads = partial(self._another_leads, view.leader_id)
                 await self._cluster.until(leads, "another controller leads", limit_s=_ELECTION_S)
         raise LiftError(f"falkirk has won none of {_ELECTIONS_MAX} elections")
+
+    async def _start_silent(self) -> None:
+        """Start what does not answer, and wait for it: falkirk wins no election that it is not there for."""
+        for voter in self._voters:
+            if await self._versions(voter) is None:
+                is_falkirk = voter in self._replaced
+                answers = partial(self._answers_as, voter, is_falkirk=is_falkirk)
+                await self._run_until(_HOOKS[is_falkirk][1], voter, answers, f"controller {voter.node_id} answers")
 
     # --- Questions
 

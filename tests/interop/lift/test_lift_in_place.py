@@ -135,15 +135,27 @@ def test_a_command_that_is_killed_in_any_step_is_ended_by_the_next(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("place", ["in-place", "in-place-of-one"])
 @pytest.mark.parametrize(
-    "reached", [("lower", "begun"), (None, "level-lowered"), ("restore", "begun")], ids=["lower", "lowered", "restore"]
+    ("place", "roles"),
+    [
+        pytest.param("in-place", ONE, id="one"),
+        pytest.param("in-place", THREE, id="majority"),
+        pytest.param("in-place-of-one", COMBINED, id="one-of-three"),
+    ],
+)
+@pytest.mark.parametrize(
+    "reached",
+    [("replace", "done"), ("lead", "begun"), ("lower", "begun"), (None, "level-lowered"), ("restore", "begun")],
+    ids=["replaced", "lead", "lower", "lowered", "restore"],
 )
 def test_falkirks_controller_is_killed_and_the_lift_goes_on(
-    clusters: Clusters, tmp_path: Path, place: str, reached: tuple[str | None, str]
+    clusters: Clusters,
+    tmp_path: Path,
+    place: str,
+    roles: Mapping[int, tuple[str, ...]],
+    reached: tuple[str | None, str],
 ) -> None:
-    """`in-place`: it is the only controller; `in-place-of-one`: one of three nodes, which leads."""
-    roles = ONE if place == "in-place" else COMBINED
+    """It is the only controller, a majority (all of them are killed), or one of three nodes."""
     with under_load(clusters, tmp_path, roles, dynamic=False, hooks=IN_PLACE, place=place, limits=LIMITS) as lifted:
 
         def kill() -> bool:
@@ -153,7 +165,7 @@ def test_falkirks_controller_is_killed_and_the_lift_goes_on(
             return bool(ours)
 
         def is_reached(entry: dict[str, object]) -> bool:
-            step = "restore" if str(entry["step"]).startswith("restore-") else entry["step"]
+            step = None if entry["step"] is None else str(entry["step"]).partition("-")[0]
             return (step, entry["event"]) == reached
 
         lifted.kill_run(is_reached, kill)
