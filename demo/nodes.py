@@ -69,7 +69,7 @@ class Node:
     def start(self, release: str) -> None:
         """Start it in the demo's process group, so that what ends the terminal ends it too."""
         self._is_leaving = False
-        with self._log.open("ab") as log, _uninterrupted():
+        with self._log.open("ab") as log, uninterrupted():
             self._process = subprocess.Popen(
                 self.command(release),
                 cwd=self._folder,
@@ -150,7 +150,7 @@ class Nodes:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Defer signals that end the demo: a node between its start and our knowing of it would outlive us."""
     came: list[int] = []
     handlers = {each: signal.signal(each, lambda number, _frame: came.append(number)) for each in ENDING_SIGNALS}

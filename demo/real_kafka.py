@@ -19,7 +19,9 @@ from fetch_kafka import FetchError, kafka_libs, required_program
 FROM, TO = "4.3.1", "3.9.1"
 LEVEL = "3.9"
 LIFT = "lift.yaml"
+LIFT_STATE = "lift-state"
 EXTRA = 9001
+CLUSTER = "kafka"
 # They live for seconds on few cores.
 _JVM_OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
@@ -66,6 +68,10 @@ def start(stage: Stage) -> None:
     for node in nodes:
         stage.start_node(node, FROM)
     stage.await_in_sync()
+    if stage.watch is not None:
+        state = str((stage.folder / LIFT_STATE).relative_to(stage.folder.parent))
+        stage.watch.follow(CLUSTER, stage.cluster.bootstrap_servers, lift=state)
+        stage.say("The watch that runs reads its file again, and follows this cluster, too.")
 
 
 def refused(stage: Stage) -> None:

@@ -32,6 +32,8 @@ from falkirk.pipeline.errors import SparkUnavailableError
 from falkirk.pipeline.spark.session import check_java
 from nodes import ENDING_SIGNALS, FALKIRK, NodeError
 from stage import BLOCKED, DONE, NODES, PATIENCE_S, POLL_S, WOULD_LOSE, DemoError, LeftOutError, Stage, Step
+from watching import FILE as WATCH_FILE
+from watching import Watching
 
 HERE = Path(__file__).resolve().parent
 # A stopped node of real Kafka 4.3.1, and lines of its request logger with old and new clients.
@@ -40,6 +42,8 @@ REQUESTS = HERE.parent / "tests" / "data" / "requests" / "log4j-4.3.1.log.gz"
 # Where the report stays when the demo is over.
 OUT = HERE.parent / "demo-out"
 FROM, TO = "4.3", "3.9"
+# Its name in the watch.
+CLUSTER = "orders"
 ORDERS = 400
 # Spark runs for seconds: what Java's optimizing compiler takes is more than what it gives.
 SPARK_OPTIONS = ("--spark-conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
@@ -89,6 +93,17 @@ def step_back(stage: Stage) -> None:
     stage.say("\nThe last one to leave the new protocol took the group with it; its offsets are the same.")
 
 
+def watch(stage: Stage) -> None:
+    assert stage.watch is not None
+    text = stage.watch.follow(CLUSTER, stage.cluster.bootstrap_servers)
+    stage.say(f"[dim]$ cat {WATCH_FILE}[/]\n{escape(text)}")
+    stage.show("falkirk", "watch", "--config", WATCH_FILE, "&")
+    with stage.console.status("The watch reads the logs ..."):
+        stage.watch.start()
+        stage.watch.await_state(CLUSTER, TO, "open")
+    stage.say(f"The page is at {stage.watch.address}, and says: the way to {TO} is open. It reads only.")
+
+
 def cordon(stage: Stage) -> None:
     stage.say("One disk of each node is to be emptied: no new replica goes there. Below 4.3-IV0 nobody can say so.\n")
     for node in stage.cluster.nodes:
@@ -106,6 +121,9 @@ def cordon(stage: Stage) -> None:
             raise DemoError("the controller was not told which disks are cordoned")
         time.sleep(POLL_S)
     stage.say("[dim](said by librdkafka's admin client: there is no Java here)[/]")
+    assert stage.watch is not None
+    stage.watch.await_state(CLUSTER, TO, "closed")
+    stage.say(f"\nThe watch: {escape(stage.watch.last_event(CLUSTER, TO))}")
 
 
 def losses_of_going_down(stage: Stage) -> list[str]:
@@ -199,10 +217,30 @@ def fleet(stage: Stage) -> None:
     stage.say(f"\nOpen {(OUT / 'fleet-report' / 'report.html').relative_to(HERE.parent)} in a browser.")
 
 
+def page(stage: Stage) -> None:
+    watch = stage.watch
+    assert watch is not None
+    if not watch.address:
+        raise LeftOutError("the watch was not started")
+    OUT.mkdir(exist_ok=True)
+    shots = {"watch-board.png": ("", 420), "watch-orders.png": (f"cluster?name={CLUSTER}", 2400)}
+    shots["watch-kafka.png"] = (f"cluster?name={real_kafka.CLUSTER}", 2400)
+    with stage.console.status("Chromium takes pictures ..."):
+        made = [name for name, (path, height) in shots.items() if watch.screenshot(path, OUT / name, height)]
+    if made:
+        stage.say(f"Pictures: {', '.join(str((OUT / name).relative_to(HERE.parent)) for name in made)}")
+    else:
+        stage.say("[dim](no picture: Debian's package `chromium` is not installed)[/]")
+    stage.say(f"The page is at {watch.address}")
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        input("It is there until you press Enter. ")
+
+
 INVENTORY = """\
 clusters:
-  - name: went-to-3.9
+  - name: orders
     log_dirs: [node-1, node-2, node-3]
+    watch_journal: watch.sqlite
   - name: kafka-4.3.1
     log_dirs: [cluster]
     request_logs: [kafka-request.log]
@@ -214,6 +252,7 @@ STEPS = (
     Step("Real clients at work", Stage.start_clients),
     Step("A group of consumers by the new protocol", share),
     Step("The group goes back to the classic protocol, and keeps its offsets", step_back),
+    Step("Can we still go back? A watch beside it", watch),
     Step("Something that only 4.3 has", cordon),
     Step("What would going to 3.9 cost?", ask),
     Step("SAFE is the default, and refuses", refuse),
@@ -225,15 +264,21 @@ STEPS = (
 )
 
 
+LAST_STEPS = (Step("What the watch has seen", page),)
+
+
 def play(folder: Path) -> None:
     """Play both parts. Raises what their steps raise."""
-    clock = Clock(len(STEPS) + len(real_kafka.STEPS))
-    with ExitStack() as stack:
-        clock.play(STEPS, Stage(folder, stack))
-    lifted = folder / "real-kafka"
-    lifted.mkdir()
-    with ExitStack() as stack:
-        clock.play(real_kafka.STEPS, Stage(lifted, stack, real_kafka.KafkaNode))
+    clock = Clock(len(STEPS) + len(real_kafka.STEPS) + len(LAST_STEPS))
+    with Watching(folder) as watching:
+        with ExitStack() as stack:
+            clock.play(STEPS, Stage(folder, stack, watch=watching))
+        lifted = folder / "real-kafka"
+        lifted.mkdir()
+        with ExitStack() as stack:
+            stage = Stage(lifted, stack, real_kafka.KafkaNode, watching)
+            clock.play(real_kafka.STEPS, stage)
+            clock.play(LAST_STEPS, stage)
 
 
 class Clock:

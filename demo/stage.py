@@ -16,6 +16,7 @@ from rich.table import Table
 from clients import PARTITIONS, Loads
 from group import Group
 from nodes import FALKIRK, Node, Nodes
+from watching import Watching
 
 NODES = 3
 DONE, BLOCKED, WOULD_LOSE = 0, 1, 3
@@ -35,8 +36,9 @@ class LeftOutError(Exception):
 class Stage:
     """The folder of the demo, the cluster, its clients, and the screen."""
 
-    def __init__(self, folder: Path, stack: ExitStack, kind: type[Node] = Node) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, kind: type[Node] = Node, watch: Watching | None = None) -> None:
         self.folder = folder
+        self.watch = watch
         self.console = Console(highlight=False)
         self.cluster = stack.enter_context(Nodes(folder, NODES, kind))
         self.admin = ck_admin.AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 0})

@@ -182,6 +182,7 @@ class MadeWatch:
     """What a page reads of a watch."""
 
     def __init__(self, *findings, journal=None):
+        self.lifts = {}
         self.latest = {each.cluster: each for each in findings}
         self.journal = journal
 
@@ -197,7 +198,8 @@ def served_page(make_watch, *, token=None, lifts=None):
 
     async def serve():
         watch = make_watch()
-        async with serving_page(watch, Endpoint("127.0.0.1", 0), lifts=lifts or {}, token=token) as address:
+        watch.lifts = lifts or {}
+        async with serving_page(watch, Endpoint("127.0.0.1", 0), token=token) as address:
             begun.set_result((address, watch))
             while not stop.is_set():  # noqa: ASYNC110 - set by another thread
                 await asyncio.sleep(0.05)

@@ -7,8 +7,10 @@ import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
+from tests.support.watched_clusters import wait_for
 from watch_events import ALL, bookmark, event
 
 from falkirk.watch.alarms import Command, Deliverer, LogLine, Webhook
@@ -113,6 +115,39 @@ def test_a_command_gets_the_event_and_its_failure_is_tried_again(tmp_path):
     lines = out.read_text().splitlines()
     assert len(lines) == 2
     assert all(line.endswith(" a way_closed 3.9") and '"key":"a"' in line for line in lines)
+
+
+def test_what_a_command_prints_is_no_output_of_the_watch(tmp_path, capfd):
+    asyncio.run(Command("cat; echo said", ALL).deliver(event("a")))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.endswith("said\n")
+
+
+def test_a_command_that_does_not_end_is_killed_with_all_that_it_has_started(tmp_path, monkeypatch):
+    monkeypatch.setattr("falkirk.watch.alarms.TIMEOUT_S", 1.0)
+    pids = tmp_path / "pids"
+    with pytest.raises(OSError, match="no end after 1 s"):
+        asyncio.run(Command(f"sleep 600 & echo $! $$ > {pids}; wait", ALL).deliver(event("a")))
+    for pid in map(int, pids.read_text().split()):
+        assert wait_for(lambda pid=pid: not Path(f"/proc/{pid}").exists() or "Z" in state_of(pid))
+
+
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_the_secret_path_of_a_webhook_is_not_said(tmp_path, capsys):
+    with Journal(tmp_path / "j") as journal:
+        channel = Webhook("http://127.0.0.1:1/services/SECRET", None, ALL)
+        store(journal, channel, "a")
+        deliver(journal, channel)
+    said = capsys.readouterr().err
+    assert said.startswith("webhook 127.0.0.1: ")
+    assert "SECRET" not in said
 
 
 def test_a_name_with_line_ends_stays_on_one_line_of_the_log(capsys):

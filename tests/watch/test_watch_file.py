@@ -2,9 +2,10 @@
 
 import pytest
 
+from falkirk.protocol.endpoint import Endpoint
 from falkirk.watch.core.findings import EventKind
 from falkirk.watch.errors import WatchError
-from falkirk.watch.watch_file import read_watch_file
+from falkirk.watch.watch_file import listening_endpoint, read_watch_file
 
 CLUSTER = "clusters: [{name: prod, bootstrap_servers: ['h:9092']}]\n"
 
@@ -81,3 +82,16 @@ def test_a_cluster_with_a_wrong_address_or_config_is_named(tmp_path):
     file = read_watch_file(write(tmp_path, CLUSTER.replace("}]", ", command_config: gone}]")))
     with pytest.raises(WatchError, match=r"cluster prod: .*gone"):
         file.clusters[0].source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"), [("9406", "127.0.0.1", 9406), ("[::1]:0", "::1", 0), ("0.0.0.0:80", "0.0.0.0", 80)]
+)
+def test_without_a_host_it_listens_on_this_machine_alone(text, host, port):
+    assert listening_endpoint("page", text) == Endpoint(host, port)
+
+
+@pytest.mark.parametrize("text", ["", ":80", "host", "host:", "h:65536", "h:-1"])
+def test_what_is_no_host_and_port_is_named_with_its_field(text):
+    with pytest.raises(WatchError, match=r"page: .* is no host:port"):
+        listening_endpoint("page", text)

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import hmac
 import os
+import signal
 import sys
 import time
 import urllib.error
@@ -18,6 +19,7 @@ import urllib.request
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -38,10 +40,11 @@ _POLL_S: Final = 0.2
 
 
 class Channel(ABC):
-    """A receiver of alarms. `name` identifies it in the journal, over restarts."""
+    """A receiver of alarms. `name` identifies it in the journal, over restarts; `shown` is what is said of it."""
 
-    def __init__(self, name: str, kinds: frozenset[EventKind]) -> None:
+    def __init__(self, name: str, kinds: frozenset[EventKind], shown: str | None = None) -> None:
         self.name = name
+        self.shown = shown or name
         self.kinds = kinds
 
     @abstractmethod
@@ -71,7 +74,8 @@ class Webhook(Channel):
     """
 
     def __init__(self, url: str, secret: bytes | None, kinds: frozenset[EventKind]) -> None:
-        super().__init__(f"webhook {url}", kinds)
+        # Many services have a secret in the path.
+        super().__init__(f"webhook {url}", kinds, f"webhook {urlsplit(url).hostname}")
         self._url = url
         self._secret = secret
         self._opener = urllib.request.build_opener(_NoRedirects)
@@ -102,7 +106,7 @@ class Command(Channel):
     """A command for `/bin/sh -c`.
 
     It gets the event as JSON on stdin, and FALKIRK_EVENT_KEY, FALKIRK_EVENT_KIND, FALKIRK_CLUSTER, FALKIRK_RELEASE and
-    FALKIRK_TEXT in its environment; exit status 0 is an arrival.
+    FALKIRK_TEXT in its environment; exit status 0 is an arrival. What it prints goes to stderr.
     """
 
     def __init__(self, command: str, kinds: frozenset[EventKind]) -> None:
@@ -119,7 +123,11 @@ class Command(Channel):
             "FALKIRK_TEXT": event.text.replace("\0", ""),
         }
         process = await asyncio.create_subprocess_shell(
-            self._command, stdin=asyncio.subprocess.PIPE, env={**os.environ, **variables}, start_new_session=True
+            self._command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=sys.stderr.fileno(),  # ours has findings and events alone
+            env={**os.environ, **variables},
+            start_new_session=True,
         )
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -128,7 +136,8 @@ class Command(Channel):
             raise OSError(f"no end after {TIMEOUT_S:g} s") from error
         finally:
             if process.returncode is None:
-                process.kill()
+                # With all that it has started: its session is a process group of its own.
+                os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
             raise OSError(f"exit status {process.returncode}")
@@ -165,13 +174,14 @@ class Deliverer:
         return sum(await asyncio.gather(*map(self._deliver, due)))
 
     async def _deliver(self, delivery: Delivery) -> bool:
+        channel = self._channels[delivery.channel]
         try:
-            await self._channels[delivery.channel].deliver(delivery.event)
+            await channel.deliver(delivery.event)
         except OSError as error:
             reason = str(error) or type(error).__name__
             wait_s = min(2.0**delivery.attempts, BACKOFF_MAX_S)
             self._journal.failed(delivery, reason, _now_ms() + int(wait_s * 1000))
-            said = f"{delivery.channel}: {reason}; {delivery.event.key} is tried again in {wait_s:g} s\n"
+            said = f"{channel.shown}: {reason}; {delivery.event.key} is tried again in {wait_s:g} s\n"
             sys.stderr.write(printable(said))
             return False
         self._journal.delivered(delivery, _now_ms())

@@ -23,7 +23,7 @@ from falkirk.watch.core.findings import EventKind, Source, WatchEvent
 from falkirk.watch.errors import WatchError
 from falkirk.watch.follower import Follower
 from falkirk.watch.journal import Bookmark, Journal
-from falkirk.watch.watch_file import read_watch_file
+from falkirk.watch.watch_file import lifts_of, read_watch_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -64,6 +64,8 @@ class Watch:
         self._pace = file.make_pace()
         self._sources = {cluster.name: cluster.source(folder) for cluster in file.clusters}
         self._connections = {cluster.name: cluster.connection for cluster in file.clusters}
+        # Directories of lifts, by cluster.
+        self.lifts = lifts_of(file.clusters, folder)
         self._channels = file.channels(folder)
         self._journal_path = None if file.journal is None else folder / file.journal
         self.journal: Journal | None = None
@@ -163,6 +165,7 @@ class Watch:
             self._end(name)
             self.latest.pop(name, None)
         self._connections |= {name: cluster.connection for name, cluster in clusters.items()}
+        self.lifts = lifts_of(clusters.values(), self._folder)
         for name, source in sources.items():
             if name in self._followed and source == self._sources[name]:
                 continue

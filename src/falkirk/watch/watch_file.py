@@ -28,6 +28,7 @@ from falkirk.watch.errors import WatchError
 from falkirk.watch.follower import Pace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _BYTES_MAX: Final = 1 << 20
@@ -137,10 +138,6 @@ class WatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             return None
         return _secret_of("page_token_file", folder / self.page_token_file).decode("utf-8", "replace")
 
-    def lifts(self, folder: Path) -> dict[str, Path]:
-        """Return the directories of lifts, by cluster."""
-        return {each.name: folder / each.lift for each in self.clusters if each.lift is not None}
-
     def make_pace(self) -> Pace:
         """Return the pace of every cluster."""
         limits = self.pace
@@ -190,9 +187,15 @@ def read_watch_file(path: Path) -> WatchFile:
     return read
 
 
+def lifts_of(clusters: Iterable[WatchedCluster], folder: Path) -> dict[str, Path]:
+    """Return the directories of the lifts of clusters, by name."""
+    return {each.name: folder / each.lift for each in clusters if each.lift is not None}
+
+
 def listening_endpoint(field: str, text: str) -> Endpoint:
-    """Parse a host and port to listen at; port 0 is any. Raises WatchError naming the field."""
+    """Parse a host and port to listen at, of this machine alone without a host; port 0 is any. Raises WatchError."""
     host, _, port = text.rpartition(":")
+    host = host if ":" in text else "127.0.0.1"
     if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise WatchError(f"{field}: {text!r} is no host:port")
     return Endpoint(host.strip("[]"), int(port))

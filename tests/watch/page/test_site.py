@@ -192,7 +192,7 @@ def test_a_page_with_a_token_is_for_those_who_have_it():
 
 
 async def _serve(endpoint, token):
-    async with serving_page(MadeWatch(), endpoint, lifts={}, token=token):
+    async with serving_page(MadeWatch(), endpoint, token=token):
         pass
 
 

@@ -58,10 +58,12 @@ JournalOption = Annotated[
     typer.Option("--journal", metavar="FILE", help="Keep events here (SQLite), so that none is lost or doubled."),
 ]
 MetricsOption = Annotated[
-    str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics here.")
+    str | None,
+    typer.Option("--metrics", metavar="[HOST:]PORT", help="Serve Prometheus metrics here; default host 127.0.0.1."),
 ]
 PageOption = Annotated[
-    str | None, typer.Option("--page", metavar="HOST:PORT", help="Serve the page here; port 0 is any.")
+    str | None,
+    typer.Option("--page", metavar="[HOST:]PORT", help="Serve the page here; default host 127.0.0.1, port 0 is any."),
 ]
 PageTokenOption = Annotated[
     str | None,
@@ -151,7 +153,7 @@ async def _serving_page(watch: Watch, file: WatchFile, folder: Path) -> AsyncIte
         from falkirk.watch.page.server import serving_page  # noqa: PLC0415 - its packages may not be there
     except ModuleNotFoundError as missing:
         raise WatchError(f"the page needs {missing.name}: pip install 'falkirk[watch]'") from missing
-    async with serving_page(watch, endpoint, lifts=file.lifts(folder), token=file.page_token(folder)) as address:
+    async with serving_page(watch, endpoint, token=file.page_token(folder)) as address:
         print_text(f"the page is at {address}", sys.stderr)
         yield
 

@@ -14,8 +14,7 @@ from falkirk.watch.page.access import is_loopback
 from falkirk.watch.page.site import make_site
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from falkirk.protocol.endpoint import Endpoint
     from falkirk.watch.watch import Watch
@@ -25,9 +24,7 @@ _SHUTDOWN_S: Final = 5
 
 
 @asynccontextmanager
-async def serving_page(
-    watch: Watch, endpoint: Endpoint, *, lifts: Mapping[str, Path], token: str | None
-) -> AsyncIterator[str]:
+async def serving_page(watch: Watch, endpoint: Endpoint, *, token: str | None) -> AsyncIterator[str]:
     """Serve the page while the block runs; yields its address. Raises WatchError.
 
     It listens elsewhere than on the loopback only with a token.
@@ -50,7 +47,7 @@ async def serving_page(
         raise WatchError(f"page: {endpoint}: {error.strerror}") from error
     stopping = asyncio.Event()
     config = uvicorn.Config(
-        make_site(watch, lifts=lifts, token=token, stopping=stopping),
+        make_site(watch, token=token, stopping=stopping),
         log_level="warning",
         lifespan="off",
         server_header=False,

@@ -1,6 +1,6 @@
 """The routes of the page. Every address shows the same to everybody: filters stand in it.
 
-app = make_site(watch, lifts={}, token=None, stopping=asyncio.Event())    # an ASGI application
+app = make_site(watch, token=None, stopping=asyncio.Event())    # an ASGI application
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from falkirk.watch.page.ranges import make_ranges
 from falkirk.watch.page.tables import TABLES, as_csv, as_json, board_rows, compared_rows, event_rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Sequence
 
     from starlette.requests import Request
 
@@ -46,12 +45,12 @@ _LOOK_S: Final = 0.5
 _ALIVE_S: Final = 15.0
 
 
-def make_site(watch: Watch, *, lifts: Mapping[str, Path], token: str | None, stopping: asyncio.Event) -> Starlette:
-    """Return the application. `lifts`: cluster -> directory of its lift; `token`: None on the loopback.
+def make_site(watch: Watch, *, token: str | None, stopping: asyncio.Event) -> Starlette:
+    """Return the application. `token`: None on the loopback.
 
     Streams of updates end when `stopping` is set.
     """
-    site = _Site(watch, lifts, stopping)
+    site = _Site(watch, stopping)
     return Starlette(
         routes=[
             Route("/", site.board),
@@ -70,9 +69,8 @@ def make_site(watch: Watch, *, lifts: Mapping[str, Path], token: str | None, sto
 
 
 class _Site:
-    def __init__(self, watch: Watch, lifts: Mapping[str, Path], stopping: asyncio.Event) -> None:
+    def __init__(self, watch: Watch, stopping: asyncio.Event) -> None:
         self._watch = watch
-        self._lifts = lifts
         self._stopping = stopping
         self._environment = Environment(
             loader=PackageLoader("falkirk.watch.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -108,7 +106,7 @@ class _Site:
             group=text(values, "group"),
         )
         events = self._events(found.cluster)
-        directory = self._lifts.get(found.cluster)
+        directory = self._watch.lifts.get(found.cluster)
         return self._page(
             "cluster.html",
             title=found.cluster,
@@ -189,7 +187,7 @@ class _Site:
         """Return what differs whenever a page would: of one cluster, of all without a name."""
         latest = self._watch.latest
         shown = list(latest.values()) if name is None else [latest[name]] if name in latest else []
-        directory = None if name is None else self._lifts.get(name)
+        directory = None if name is None else self._watch.lifts.get(name)
         lift = None if directory is None else read_lift(directory)
         return f"{len(shown)}-{sum(found.at_ms for found in shown)}-{0 if lift is None else len(lift.entries)}"
 
