@@ -85,7 +85,7 @@ def test_a_cluster_with_a_wrong_address_or_config_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "host", "port"), [("9406", "127.0.0.1", 9406), ("[::1]:0", "::1", 0), ("0.0.0.0:80", "0.0.0.0", 80)]
+    ("text", "host", "port"), [("9406", "127.0.0.1", 9406), ("[::1]:0", "::1", 0), ("10.0.0.1:80", "10.0.0.1", 80)]
 )
 def test_without_a_host_it_listens_on_this_machine_alone(text, host, port):
     assert listening_endpoint("page", text) == Endpoint(host, port)

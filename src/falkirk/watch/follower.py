@@ -84,6 +84,8 @@ class Follower:
         self._begun = begun
         self._tail = MetadataTail(folder)
         self._topics: dict[str, TopicMirrors] = {}
+        # Set once the groups were read, or could not be.
+        self._groups_tried = asyncio.Event()
         self._due_s = 0.0
         self._resume_offset = 0
 
@@ -119,6 +121,9 @@ class Follower:
         if self._tail.end_offset != self.state.end_offset:
             # What was fetched could not be applied: it is fetched and tried again.
             self._tail = MetadataTail(self._folder, self.state.end_offset, self.state.epoch)
+        self._groups_tried.clear()
+        if brokers is None:
+            self._groups_tried.set()
         async with asyncio.TaskGroup() as tasks:
             if brokers is not None:
                 for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE):
@@ -163,13 +168,16 @@ class Follower:
     async def _load(self, snapshot: Snapshot | None, batches: list[MetadataBatch]) -> list[MetadataBatch]:
         """Load the metadata at once; return the batches behind the bookmark, which are applied one by one.
 
-        So what happened while nobody watched has its events, as far as the log still has it.
+        So what happened while nobody watched has its events, as far as the log still has it. Whether a way opened
+        depends on the groups, too: they are waited for before.
         """
         at_once = batches
         if self._resume_offset:
             at_once = [batch for batch in batches if batch.end_offset <= self._resume_offset]
         ledger = await asyncio.to_thread(_without_cycle_search, snapshot, at_once)
         self.state.set_metadata(ledger, _now_ms())
+        if len(at_once) < len(batches):
+            await self._groups_tried.wait()
         return batches[len(at_once) :]
 
     async def _follow_topic(self, topic: str, brokers: AsyncAdmin) -> None:
@@ -185,6 +193,8 @@ class Follower:
                 self._failed(source, error, topic=topic)
             else:
                 self.state.read(source, _now_ms())
+            if source == GROUPS:
+                self._groups_tried.set()
             self._changed(self)
             await asyncio.sleep(self._pace.topics_interval_s)
 

@@ -180,6 +180,9 @@ def read_watch_file(path: Path) -> WatchFile:
         raise WatchError(f"{path}: {' '.join(str(malformed).split())}") from malformed
     except msgspec.ValidationError as invalid:
         raise WatchError(f"{path}: {invalid}") from invalid
+    pace = read.pace
+    if pace.fresh_s <= max(pace.topics_interval_s, pace.nodes_interval_s):
+        raise WatchError(f"{path}: pace: fresh_s is not above topics_interval_s and nodes_interval_s")
     names = [cluster.name for cluster in read.clusters]
     for name in names:
         if names.count(name) > 1:

@@ -242,3 +242,16 @@ def test_a_record_that_cannot_be_read_leaves_what_was_read_and_time_makes_it_unk
     world.state.failed(METADATA, "unreadable")
     assert set(world.states().values()) == {WayState.OPEN}
     assert set(world.states(NOW + 16_000).values()) == {WayState.UNKNOWN}
+
+
+def test_what_no_record_did_is_another_event_each_time():
+    closed = {release: KnownWay(is_closed=True) for release in World().states()}
+    keys = set()
+    for now_ms in (NOW, NOW + 60_000):
+        state = ClusterState("prod")
+        state.begin(CLUSTER_ID, closed)
+        level = encode_metadata_record(FeatureLevelRecord("metadata.version", LEVEL), 0)
+        state.set_metadata(load_ledger(None, [batch_of([level], 0, "0.log")]), now_ms)
+        state.read(GROUPS, now_ms)
+        keys |= {event.key for event in state.drain_events()}
+    assert len(keys) == 2 * len(closed)

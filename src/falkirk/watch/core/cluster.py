@@ -168,7 +168,8 @@ class ClusterState:
         if source == METADATA:
             self._ends.add(now_ms, self._ledger.end_offset)
         if not was_read and lag == 0:
-            self._note_ways(now_ms)
+            # No record did it, and the log may end where it ended at an earlier event.
+            self._note_ways(now_ms, at=f"ms{now_ms}")
 
     def failed(self, source: str, reason: str, needs: str | None = None) -> None:
         """Note that a source could not be read; `needs`: the right that is missing."""
