@@ -76,7 +76,8 @@ class Lifted(FakeLift):
         cluster = lifted_cluster(self.controllers, FakeBrokers(level=None), self.voters, **self.fields)
         self.cluster = cluster
         self.way = InPlace(cluster, self.hooks, self._is_whole)
-        follow = Lowering(None, parse_target("3.9"), cluster, leader=self.way.leader, config=None).steps()[1]
+        target = parse_target("3.9")
+        follow = Lowering(None, target, cluster, leader=self.way.leader, config=None, is_whole=None).steps()[1]
         self.way.lowering = (Step("lower", "", cluster.is_lowered, self._lower), follow)
         cluster.revive = self.way.revive
         self.begin(self.way, cluster)

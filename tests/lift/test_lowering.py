@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 from fake_node import FakeNode
 from feature_servers import NEW, feature_answer
-from lift_fakes import HIGH, LOW, FakeBrokers, FakeQuorum, lifted_cluster
+from lift_fakes import HIGH, LOW, UNREACHABLE, FakeBrokers, FakeQuorum, lifted_cluster
 
 from falkirk.client.config import ClientConfig
 from falkirk.client.errors import ClientError
@@ -33,7 +33,7 @@ NOT_ENDED = "transaction-not-ended"
 OPEN = "the words are a person's"
 
 
-def lower(answers, accepted=(), cluster=None):
+def lower(answers, accepted=(), cluster=None, is_whole=None):
     """Lower the level by a controller that answers UpdateFeatures in this order; return what it was sent."""
     cluster = cluster or lifted_cluster(FakeQuorum(), FakeBrokers())
     updates, answers = [], iter(answers)
@@ -60,7 +60,9 @@ def lower(answers, accepted=(), cluster=None):
                 return node.endpoint
 
             file = msgspec.structs.replace(FILE, accept_losses=list(accepted))
-            lowering = Lowering(file, parse_target("3.9"), cluster, leader=leader, config=ClientConfig())
+            lowering = Lowering(
+                file, parse_target("3.9"), cluster, leader=leader, config=ClientConfig(), is_whole=is_whole
+            )
             await lowering.steps()[0].act()
 
     try:
@@ -82,6 +84,29 @@ def test_a_leader_that_does_not_decide_yet_is_asked_again():
     updates, error = lower([undecided, UpdateFeaturesResponse(), UpdateFeaturesResponse()])
     assert [each.validate_only for each in updates] == [True, True, False]
     assert error is None
+
+
+def test_the_level_is_lowered_only_when_all_partitions_are_in_sync(polls_at_once):
+    answers = iter([False, UNREACHABLE, True])
+
+    async def is_whole():
+        found = next(answers)
+        if found is UNREACHABLE:
+            raise UNREACHABLE
+        return found
+
+    updates, failure = lower([refused(ErrorCode.NONE, None), refused(ErrorCode.NONE, None)], is_whole=is_whole)
+    assert next(answers, None) is None, "each was taken"
+    assert (len(updates), failure) == (2, None)
+
+
+def test_what_does_not_come_back_to_its_isr_ends_the_step(polls_at_once):
+    async def is_whole():
+        return False
+
+    updates, failure = lower([], is_whole=is_whole)
+    assert updates == []
+    assert failure.endswith(": all nodes answer, and all partitions are in sync")
 
 
 def test_open_transactions_may_end_and_are_aborted_then_if_that_is_accepted():

@@ -78,6 +78,11 @@ class InPlace:
             *(step._replace(is_after_lowering=True) for step in self.way_back()),
         )
 
+    @property
+    def replaces_broker(self) -> bool:
+        """True if a broker is missing meanwhile."""
+        return any(map(self._is_replaced_broker, self._replaced))
+
     def way_back(self) -> tuple[Step, ...]:
         """Return the steps that give the quorum back as it was, at whatever level."""
         # Replaced ones last, and backwards: the one that leads is most likely the first.

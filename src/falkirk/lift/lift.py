@@ -271,7 +271,14 @@ class Lift:
             return place.endpoint
 
         cluster.revive = process.revive
-        lowering = Lowering(self._file, self._target, cluster, leader=leader, config=controllers)
+        lowering = Lowering(
+            self._file,
+            self._target,
+            cluster,
+            leader=leader,
+            config=controllers,
+            is_whole=Roll(cluster, self._target.release).is_whole,
+        )
         return ExtraVoter(cluster, process, lowering=lowering.steps(), keep_bundle=self._keep_bundle)
 
     def _process(self, place: Place, originals: Originals) -> ControllerProcess:
@@ -284,10 +291,18 @@ class Lift:
         )
 
     def _in_place(self, cluster: LiftedCluster) -> InPlace:
-        way = InPlace(cluster, self._hooks(), Roll(cluster, self._target.release).is_whole)
+        is_whole = Roll(cluster, self._target.release).is_whole
+        way = InPlace(cluster, self._hooks(), is_whole)
         controllers = self._connections.controllers
         cluster.revive = way.revive
-        lowering = Lowering(self._file, self._target, cluster, leader=way.leader, config=controllers)
+        lowering = Lowering(
+            self._file,
+            self._target,
+            cluster,
+            leader=way.leader,
+            config=controllers,
+            is_whole=None if way.replaces_broker else is_whole,
+        )
         way.lowering = (*lowering.steps(), self._bundle_step(cluster))
         return way
 

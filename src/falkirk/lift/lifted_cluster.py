@@ -153,12 +153,18 @@ class LiftedCluster:
             await asyncio.sleep(POLL_S)
 
     async def until(self, is_so: Callable[[], Awaitable[bool]], what: str, *, limit_s: float | None = None) -> None:
-        """Wait for a state; `limit_s`: None for that of a step. Raises LiftError."""
+        """Wait for a state; who does not answer shows none. `limit_s`: None for that of a step. Raises LiftError."""
         limit_s = self._limit_s if limit_s is None else limit_s
         deadline_s = time.monotonic() + limit_s
-        while not await is_so():
+        while True:
+            reason = ""
+            try:
+                if await is_so():
+                    return
+            except ClientError as error:
+                reason = f" ({error})"
             if time.monotonic() > deadline_s:
-                raise LiftError(f"not within {limit_s:.0f} s: {what}")
+                raise LiftError(f"not within {limit_s:.0f} s: {what}{reason}")
             await asyncio.sleep(POLL_S)
 
     async def state_fields(self) -> dict[str, object]:

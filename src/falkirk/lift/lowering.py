@@ -37,7 +37,10 @@ _PATIENCE_MS: Final = 20_000
 
 
 class Lowering:
-    """The steps `lower` and `follow`. `leader`: where the falkirk controller listens that leads."""
+    """The steps `lower` and `follow`. `leader`: where the falkirk controller listens that leads.
+
+    `is_whole`: whether all nodes serve and all partitions are in sync; None where a broker is missing for the lift.
+    """
 
     def __init__(
         self,
@@ -47,12 +50,14 @@ class Lowering:
         *,
         leader: Callable[[], Awaitable[Endpoint]],
         config: ClientConfig,
+        is_whole: Callable[[], Awaitable[bool]] | None,
     ) -> None:
         self._file = file
         self._target = target
         self._cluster = cluster
         self._leader = leader
         self._config = config
+        self._is_whole = is_whole
 
     def steps(self) -> tuple[Step, ...]:
         """Return both."""
@@ -67,6 +72,9 @@ class Lowering:
         # client sends the update again.
         endpoints = [await self._leader()]
         await self._cluster.level_within()
+        if self._is_whole is not None:
+            # What has left an ISR meanwhile would cost eligible leaders, and a broker that does not follow is fenced.
+            await self._cluster.until(self._is_whole, "all nodes answer, and all partitions are in sync")
         async with AsyncAdmin(endpoints, self._config, endpoint_type=EndpointType.CONTROLLER) as admin:
             features = await admin.describe_features()
             release, version = self._target.release, self._target.metadata_version

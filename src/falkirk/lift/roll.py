@@ -64,9 +64,9 @@ class Roll:
         return tuple([await self._node(node_id) for node_id in self._nodes])
 
     async def is_whole(self) -> bool:
-        """Return whether all voters follow, all brokers serve, and all partitions are in sync."""
+        """Return whether all nodes have the log, all brokers serve, and all partitions are in sync."""
         view = await self._cluster.view()
-        if view is None or not all(follows(view, voter.node_id) for voter in self._cluster.originals.voters):
+        if view is None or not all(follows(view, node_id) for node_id in self._nodes):
             return False
         serving = {node.node_id for node in (await self._cluster.brokers.describe_cluster()).nodes}
         return self._brokers.keys() <= serving and not await lacking_partitions(await self._cluster.brokers.any_node())
