@@ -94,9 +94,9 @@ docs: setup ## makes the generated pages of docs/reference anew
 	$(BIN)/python tools/document_features.py
 	cp docs/runbooks/blockers.md src/falkirk/pipeline/reports/templates/blockers.txt
 
-# The site of docs/, in site/: `python -m http.server -d site` shows it.
-site: setup ## makes the site of docs/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+# The site of docs/ and of each release's, in site/: open site/index.html.
+site: setup ## makes the site of docs/, a folder for each version
+	$(BIN)/python tools/make_site.py
 
 # Pins what pyproject.toml asks for, with hashes, naming no index.
 lock: setup ## pins what pyproject.toml asks for

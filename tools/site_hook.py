@@ -44,6 +44,8 @@ def on_files(files: Files, config: Any) -> Files:
     for name in BESIDE:
         text = re.sub(r"\]\(docs/", "](../", (ROOT / name).read_text())
         files.append(File.generated(config, f"project/{name}", content=text))
+    worker = (ROOT / "tools" / "frame_worker.js").read_text()
+    files.append(File.generated(config, "assets/iframe-worker.js", content=worker))
     return files
 
 

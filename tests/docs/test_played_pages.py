@@ -19,7 +19,6 @@ LINE = re.compile(r"^(?:\$ )?(falkirk(?: .*)?)$")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", pages_of(*PURE))
 def test_a_page_prints_what_it_says(page, tmp_path):
-    (tmp_path / "demo").symlink_to(ROOT / "demo")
     play(page, tmp_path)
 
 

@@ -1,20 +1,18 @@
 """The site of docs/ is made without a warning, so no link or anchor in it is dead, and it names no other server."""
 
-import os
+import json
 import re
 import subprocess
-import sys
 
 import pytest
 from played_pages import DOCS, ROOT
 
+from make_site import build, make_site
+
 
 @pytest.mark.slow
 def test_the_site_is_made_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    build(ROOT, tmp_path / "site")
     pages = list((tmp_path / "site").rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))
     loaded = [
@@ -24,6 +22,39 @@ def test_the_site_is_made_without_warnings_and_loads_nothing_from_elsewhere(tmp_
     ]
     assert loaded == []
     assert (tmp_path / "site" / "search" / "search_index.json").stat().st_size > 1000
+
+
+def test_each_release_has_a_site_of_its_own_tree_and_the_newest_comes_first(tmp_path):
+    root = tmp_path / "clone"
+
+    def git(*words):
+        subprocess.run(["git", "-C", root, *words], check=True, capture_output=True)
+
+    (root / "tools").mkdir(parents=True)
+    git("init", "--quiet")
+    for key, value in (("user.name", "Somebody"), ("user.email", "somebody@example.org")):
+        git("config", key, value)
+    for version in ("0.1.0", "0.2.0", "0.10.0"):
+        (root / "page").write_text(version)
+        # Releases before the first one with such a site have none.
+        if version != "0.1.0":
+            (root / "tools" / "make_site.py").touch()
+        git("add", "--all")
+        git("commit", "--quiet", "--message", version)
+        git("tag", f"v{version}")
+    git("tag", "other")
+    (root / "page").write_text("development")
+
+    def fake_build(tree, out):
+        out.mkdir(parents=True)
+        (out / "index.html").write_text((tree / "page").read_text())
+
+    make_site(root, tmp_path / "site", fake_build)
+
+    offered = [each["version"] for each in json.loads((tmp_path / "site" / "versions.json").read_text())]
+    assert offered == ["0.10.0", "0.2.0", "development"]
+    assert [(tmp_path / "site" / name / "index.html").read_text() for name in offered] == offered
+    assert "url=0.10.0/index.html" in (tmp_path / "site" / "index.html").read_text()
 
 
 def test_every_page_is_reached_from_its_folders_first_page():

@@ -11,11 +11,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from kafka_ports import free_move
 
@@ -75,8 +73,15 @@ def commands_of(text: str) -> list[Played]:
     return played
 
 
-def play(page: str, directory: Path, environment: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Run a page's commands in a directory. Raises AssertionError where one does not print what the page has."""
+def play(page: str, directory: Path) -> None:
+    """Run a page's commands in a folder of a clone. Raises AssertionError where one does not print what the page has.
+
+    The clone is `directory`, with what a page needs of ours: the demo's data and the tools.
+    """
+    for name in ("demo", "tools"):
+        (directory / name).symlink_to(ROOT / name)
+    folder = directory / "lessons"
+    folder.mkdir()
     commands = commands_of(_with_free_ports((DOCS / page).read_text()))
     assert commands, f"{page} has no console block"
     script = "".join(f"{each.command}\n__s=$?; printf '\\n{_MARK}%s\\n' $__s; (exit $__s)\n" for each in commands)
@@ -87,8 +92,8 @@ def play(page: str, directory: Path, environment: Mapping[str, str] = MappingPro
     }
     bash = subprocess.Popen(
         ["bash", "--norc"],
-        cwd=directory,
-        env=given | environment,
+        cwd=folder,
+        env=given,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
