@@ -70,7 +70,7 @@ def test_every_page_is_reached_from_its_folders_first_page():
 def test_the_readme_is_short_and_begins_with_the_two_commands():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) < 120
-    commands = [line for line in lines[:25] if line.startswith(("pip install", "falkirk lift check"))]
+    commands = [line for line in lines[:25] if line.startswith(("pip install", "falkirk watch"))]
     assert len(commands) == 2
 
 
