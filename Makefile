@@ -87,11 +87,12 @@ format: setup ## formats the code
 bench: setup ## the benchmarks
 	$(BIN)/python benchmarks/run.py
 
-# The parts of docs/reference that are made from code and schemas.
-docs: setup ## makes the generated pages of docs/reference anew
+# The pages of docs/ that are made from code, schemas and measurements.
+docs: setup ## makes the generated pages of docs/ anew
 	$(BIN)/python tools/document_protocol.py
 	$(BIN)/python tools/document_tables.py
 	$(BIN)/python tools/document_features.py
+	$(BIN)/python tools/document_benchmarks.py
 	cp docs/runbooks/blockers.md src/falkirk/pipeline/reports/templates/blockers.txt
 
 # The site of docs/ and of each release's, in site/: open site/index.html.

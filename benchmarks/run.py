@@ -1,9 +1,10 @@
 """Run every benchmark of this folder, or those named.
 
-    run.py [--json] [--write FOLDER] [NAME...]
+    run.py [--json] [--write FOLDER] [--record] [NAME...]
     run.py longest_step failover --partitions 100000 300000 1000000 --write FOLDER
 
-`--write` leaves the lines as NAME.json and a table of them as NAME.md. `--partitions` is for benchmarks that take it.
+`--write` leaves the lines as NAME.json and a table of them as NAME.md. `--record` adds what has a peer to
+history.jsonl, for docs/internals/benchmark-history.md (`make docs`). `--partitions` is for benchmarks that take it.
 
 A benchmark is a Python file beside this one that prints lines of `support/line.py`; Java programs are in `java/`. Each
 runs in a process of its own, one after the other. One without its peer here says so and succeeds; a missed budget is
@@ -11,6 +12,7 @@ reported and is no failure, because the speed of this machine varies. All of the
 """
 
 import argparse
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -18,9 +20,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.line import line_text, table
+from support.line import line_text, readable, table
 
 FOLDER = Path(__file__).resolve().parent
+HISTORY = FOLDER / "history.jsonl"
 BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.name != "run.py")
 
 
@@ -29,6 +32,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all if none is given: {', '.join(BENCHMARKS)}")
     parser.add_argument("--partitions", nargs="+", type=int, metavar="COUNT", help="run each named one for each count")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write lines and a table of each benchmark")
+    parser.add_argument("--record", action="store_true", help="add what has a peer to history.jsonl")
     parser.add_argument("--json", action="store_true", help="print each line as a JSON object")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
@@ -44,6 +48,8 @@ def main() -> int:
                 failed.append(" ".join((name, *options)))
             if arguments.write is not None:
                 write(arguments.write, name, lines[before:])
+    if arguments.record:
+        record(HISTORY, lines)
     print(summary(lines, failed, time.monotonic() - started), file=sys.stderr)
     return 1 if failed else 0
 
@@ -58,6 +64,19 @@ def write(folder: Path, name: str, lines: list[dict[str, Any]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / f"{name}.md").write_text("\n".join(table(lines)) + "\n")
+
+
+def record(history: Path, lines: list[dict[str, Any]]) -> None:
+    """Add what was measured beside a peer to the history."""
+    asked = ["git", "log", "-1", "--format=%h"]
+    commit = subprocess.run(asked, cwd=FOLDER, check=True, capture_output=True, text=True).stdout.strip()
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    with history.open("a") as file:
+        for line in lines:
+            if "ratio" in line:
+                took = {"ours": readable(line["ours_s"]), "peers": readable(line["peer_s"])}
+                entry = {"date": today, "commit": commit, "work": line["name"], "peer": line["against"], **took}
+                file.write(json.dumps(entry | {"ratio": f"{line['ratio']:.2f}"}) + "\n")
 
 
 def run(name: str, lines: list[dict[str, Any]], options: tuple[str, ...], *, as_json: bool) -> bool:

@@ -24,7 +24,15 @@ def tracked_files():
 
 
 @pytest.mark.parametrize(
-    "tool", ["generate_configs", "generate_messages", "document_tables", "document_features", "picture"]
+    "tool",
+    [
+        "generate_configs",
+        "generate_messages",
+        "document_tables",
+        "document_features",
+        "document_benchmarks",
+        "picture",
+    ],
 )
 def test_what_a_tool_makes_is_fresh(tool):
     command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--check"]
@@ -109,7 +117,7 @@ def test_runbooks_have_a_section_for_every_blocker_loss_and_step_of_a_lift():
     # What only a running cluster loses, and what its groups lose, the catalogue of metadata does not have.
     beside = {"consumer_group", "open_transaction", "group_record", "share_group", "committed_offsets"}
     lost = {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.LOST}
-    assert sorted(sections("losses.md")) == sorted(lost | beside)
+    assert sorted(sections("losses.md")) == sorted(lost | beside), "docs/runbooks/losses.md: a section for each kind"
 
 
 def test_code_named_in_the_glossary_exists():

@@ -103,7 +103,8 @@ def test_the_kinds_of_losses_are_those_of_the_catalogue():
     text = section("Losses")
     lost = {kind for row in rows(text) for kind in words(row[0])}
     of_groups = {"group_record", "share_group", "committed_offsets"}
-    assert lost == {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.LOST} | of_groups
+    rules = {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.LOST}
+    assert lost == rules | of_groups, "docs/reference/logdir.md: each kind is in the table of losses"
     inaccessible = {rule.kind for rule in CATALOGUE if rule.outcome is Outcome.INACCESSIBLE}
     # What no rule names; the last two only where a cluster runs.
     inaccessible |= {UNKNOWN_CONFIG, "feature_kept", "stopped_voter"}
