@@ -10,7 +10,7 @@ from falkirk.logdir.target import parse_target
 from falkirk.pipeline.reports.answers import Question
 from falkirk.pipeline.reports.fleet_report import report_document
 from falkirk.pipeline.reports.report_files import write_files
-from falkirk.pipeline.spark.tasks import NoProgress
+from falkirk.pipeline.spark.job_progress import NoProgress
 
 TARGET = parse_target("3.9")
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

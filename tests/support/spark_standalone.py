@@ -24,7 +24,7 @@ def standalone_cluster(folder, workers=2):
     try:
         master = _start(folder, "master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0")
         started.append(master)
-        url = _wait_for(master, r"Starting Spark master at (spark://[\d.]+:\d+)")
+        url = wait_for(master, r"Starting Spark master at (spark://[\d.]+:\d+)")
         for number in range(workers):
             words = [
                 "--host",
@@ -39,7 +39,7 @@ def standalone_cluster(folder, workers=2):
             worker = _start(folder, f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *words, url)
             started.append(worker)
         for worker in started[1:]:
-            _wait_for(worker, r"(Successfully registered with master)")
+            wait_for(worker, r"(Successfully registered with master)")
         yield url
     finally:
         for process, _ in reversed(started):
@@ -62,7 +62,7 @@ def _start(folder, name, main, *words):
     return process, log
 
 
-def _wait_for(started, pattern):
+def wait_for(started, pattern):
     process, log = started
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:

@@ -15,3 +15,7 @@ class WarehouseError(PipelineError):
 
 class SparkUnavailableError(PipelineError):
     """Spark cannot be started: no Java, no extra `spark`, or a missing package."""
+
+
+class SparkFailedError(PipelineError):
+    """A job of Spark failed."""

@@ -13,9 +13,8 @@ from falkirk.pipeline.sources.source_options import SourceOptions, parse_options
 def test_a_path_suffices():
     found = parse_options("kraft_log", {"path": "/d0"})
     assert found == SourceOptions(paths=("/d0",), zone=ZoneInfo("UTC"))
-    assert (found.problems, found.split_bytes, found.bytes_per_trigger) == (False, SPLIT_BYTES, None)
+    assert (found.problems, found.split_bytes, found.keep_secrets) == (False, SPLIT_BYTES, False)
     assert SourceOptions(paths=()).zone is UTC
-    assert found.fail_on_data_loss
 
 
 def test_names_do_not_depend_on_case_and_paths_may_be_many():
@@ -27,8 +26,7 @@ def test_names_do_not_depend_on_case_and_paths_may_be_many():
             "splitbytes": "8m",
             "topic": "orders",
             "TIMEZONE": "Europe/Berlin",
-            "maxBytesPerTrigger": "1000",
-            "failOnDataLoss": "false",
+            "keepSecrets": "true",
         },
     )
     assert found == SourceOptions(
@@ -37,8 +35,7 @@ def test_names_do_not_depend_on_case_and_paths_may_be_many():
         split_bytes=8 << 20,
         topic="orders",
         zone=ZoneInfo("Europe/Berlin"),
-        bytes_per_trigger=1000,
-        fail_on_data_loss=False,
+        keep_secrets=True,
     )
 
 
@@ -57,7 +54,8 @@ def test_sizes_may_have_units(text, size):
         ({"path": "x", "problems": "yes"}, "option problems is 'yes'; it must be true or false"),
         ({"path": "x", "splitBytes": "0"}, "option splitBytes is '0'; it must be a number of bytes"),
         ({"path": "x", "splitBytes": "-5"}, "option splitBytes is '-5'; it must be a number of bytes"),
-        ({"path": "x", "maxBytesPerTrigger": "lots"}, "option maxBytesPerTrigger is 'lots'; it must be a number"),
+        ({"path": "x", "splitBytes": "lots"}, "option splitBytes is 'lots'; it must be a number"),
+        ({"path": "x", "keepSecrets": "lots"}, "option keepSecrets is 'lots'; it must be true or false"),
         ({"path": "x", "timeZone": "Mars/Olympus"}, "option timeZone is 'Mars/Olympus'; it must be a zone like UTC"),
         ({"path": "x", "timeZone": "../etc"}, "option timeZone is '../etc'; it must be a zone like UTC"),
     ],

@@ -31,6 +31,8 @@ from falkirk.cli.fleet.views import (
 from falkirk.logdir.target import parse_target
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pyspark.sql import SparkSession
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -117,9 +119,8 @@ def ingest_command(
     sources.refresh()
     fleet = find_fleet(sources.names, request_logs=request_log or (), as_of=as_of)
     fleet = only_clusters(fleet, _names(clusters))
-    spark = _spark(master, spark_conf)
-    place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
-    with PhaseProgress() as progress:
+    with _spark(master, spark_conf) as spark, PhaseProgress() as progress:
+        place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
         report = ingest(spark, place, fleet, tables=wanted, rebuild=rebuild, progress=progress)
     choose_output(json=json).show(IngestView(report))
 
@@ -154,8 +155,7 @@ def report_command(
 
     target = parse_target(to, read_by=release)
     place = Warehouse.open(warehouse)
-    spark = _spark(master, spark_conf)
-    with PhaseProgress() as progress:
+    with _spark(master, spark_conf) as spark, PhaseProgress() as progress:
         report = make_report(
             spark, place, out, target.metadata_version, target.release, ghost_days=ghost_days, progress=progress
         )
@@ -200,20 +200,20 @@ def stream_command(
     # Errors of the inputs come before Spark starts, which takes seconds.
     sources.refresh()
     only_clusters(find_fleet(sources.names, request_logs=request_log or ()), _names(clusters))
-    spark = _spark(master, spark_conf)
-    place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
-    for number, report in stream(
-        spark,
-        place,
-        sources.names,
-        request_logs=request_log or (),
-        clusters=_names(clusters),
-        tables=wanted,
-        interval_seconds=interval,
-        rounds=rounds,
-        before_round=sources.refresh,
-    ):
-        StreamRound(number, report).show(json=json)
+    with _spark(master, spark_conf) as spark:
+        place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
+        for number, report in stream(
+            spark,
+            place,
+            sources.names,
+            request_logs=request_log or (),
+            clusters=_names(clusters),
+            tables=wanted,
+            interval_seconds=interval,
+            rounds=rounds,
+            before_round=sources.refresh,
+        ):
+            StreamRound(number, report).show(json=json)
 
 
 @app.command("export")
@@ -235,8 +235,7 @@ def export_command(
 
     wanted = _tables(tables)
     place = Warehouse.open(warehouse)
-    spark = _spark(master, spark_conf)
-    with PhaseProgress() as progress:
+    with _spark(master, spark_conf) as spark, PhaseProgress() as progress:
         rows = export(spark, place, out, format_=format_, tables=wanted, progress=progress)
     choose_output(json=json).show(ExportView(out, rows))
 
@@ -383,8 +382,8 @@ def _tables(text: str | None) -> frozenset[str]:
     return frozenset(names)
 
 
-def _spark(master: str | None, settings: list[str] | None) -> SparkSession:
-    from falkirk.pipeline.spark.session import start_session  # noqa: PLC0415 - the extra `spark` may be missing
+def _spark(master: str | None, settings: list[str] | None) -> AbstractContextManager[SparkSession]:
+    from falkirk.pipeline.spark.session import spark_session  # noqa: PLC0415 - the extra `spark` may be missing
 
     pairs = {}
     for text in settings or []:
@@ -394,4 +393,4 @@ def _spark(master: str | None, settings: list[str] | None) -> SparkSession:
         pairs[key] = value
     if sys.stderr.isatty():
         print_text("starting Spark ...", sys.stderr)
-    return start_session(master=master, settings=pairs)
+    return spark_session(master=master, settings=pairs)

@@ -13,7 +13,8 @@ from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, FleetCluster
 from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
 from falkirk.pipeline.ingest.unit import batched
-from falkirk.pipeline.spark.tasks import NoProgress, Progress, run_tasks
+from falkirk.pipeline.spark.job_progress import NoProgress, Progress
+from falkirk.pipeline.spark.tasks import run_tasks
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.commit import Change
 from falkirk.pipeline.warehouse.manifest import Manifest, Piece

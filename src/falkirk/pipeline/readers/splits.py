@@ -32,17 +32,15 @@ def split_batches(location: Location, start: int, end: int, split_bytes: int = S
     return _cut(iter_borders(location.disk, location.path, start, end), start, split_bytes)
 
 
-def split_file(
-    location: Location, split_bytes: int = SPLIT_BYTES, *, start: int = 0, end: int | None = None
-) -> list[FileRange]:
-    """Cut the bytes from `start`, where a batch begins, to `end` (None: the file's end) into ranges.
+def split_file(location: Location, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
+    """Cut a file into ranges.
 
-    Like `split_batches`, but the last range has all bytes to `end`, so that its reader reports what is not a batch; and
-    a small file is not read at all. Raises OSError.
+    Like `split_batches`, but the last range goes to the end, so that its reader reports what is not a batch; and a
+    small file is not read at all. Raises OSError.
     """
-    end = location.disk.size(location.path) if end is None else end
-    borders = iter_borders(location.disk, location.path, start, end) if end - start > split_bytes else ()
-    return _to_end(_cut(borders, start, split_bytes), start, end)
+    end = location.disk.size(location.path)
+    borders = iter_borders(location.disk, location.path, 0, end) if end > split_bytes else ()
+    return _to_end(_cut(borders, 0, split_bytes), end)
 
 
 def split_lines(location: Location, start: int, end: int, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
@@ -60,15 +58,10 @@ def split_lines(location: Location, start: int, end: int, split_bytes: int = SPL
     return ranges
 
 
-def split_text_file(
-    location: Location, split_bytes: int = SPLIT_BYTES, *, start: int = 0, end: int | None = None
-) -> list[FileRange]:
-    """Cut the bytes from `start`, where a line begins, to `end` (None: the file's end) into ranges of whole lines.
-
-    The last range includes a line without its end. Raises OSError.
-    """
-    end = location.disk.size(location.path) if end is None else end
-    return _to_end(split_lines(location, start, end, split_bytes), start, end)
+def split_text_file(location: Location, split_bytes: int = SPLIT_BYTES) -> list[FileRange]:
+    """Cut a file into ranges of whole lines; the last includes a line without its end. Raises OSError."""
+    end = location.disk.size(location.path)
+    return _to_end(split_lines(location, 0, end, split_bytes), end)
 
 
 def _cut(borders: Iterable[int], start: int, split_bytes: int) -> list[FileRange]:
@@ -83,8 +76,8 @@ def _cut(borders: Iterable[int], start: int, split_bytes: int) -> list[FileRange
     return ranges
 
 
-def _to_end(ranges: list[FileRange], start: int, end: int) -> list[FileRange]:
+def _to_end(ranges: list[FileRange], end: int) -> list[FileRange]:
     """Extend the last range to the end."""
-    if start >= end:
+    if not end:
         return []
-    return [*ranges[:-1], FileRange(ranges[-1].start, end)] if ranges else [FileRange(start, end)]
+    return [*ranges[:-1], FileRange(ranges[-1].start, end)] if ranges else [FileRange(0, end)]

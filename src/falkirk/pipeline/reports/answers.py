@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from falkirk.pipeline.spark.tasks import Progress
+    from falkirk.pipeline.spark.job_progress import Progress
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
@@ -48,6 +49,10 @@ Order: TypeAlias = "Sequence[str | tuple[str, Literal['ascending', 'descending']
 """Columns, each alone (ascending) or with `ascending` or `descending`."""
 Sums: TypeAlias = "dict[tuple[Any, ...], int]"  # Any: values of columns
 _TITLE: Final = "asking the tables"
+_AT_ONCE: Final = 4
+_LOSSES: Final = "losses"
+_SHARED: Final = (GROUP_ANSWERS.name, API_USAGE, _LOSSES)
+"""Answers that others are made of."""
 _SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]], DataFrame]]]] = {
     "levels": lambda _: levels(),
     "minimum_versions": lambda _: minimum_version(),
@@ -90,17 +95,19 @@ class ClusterRows:
 
 
 class Answers:
-    """Name -> answer, each a directory of Parquet files below `folder`, an absolute path."""
+    """Name -> answer, each a directory with a Parquet file below `folder`.
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._spark = spark
-        self.folder = folder.resolve()
+    Rows come to this process, so workers need not see the folder.
+    """
 
-    def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        """Compute an answer, store it, and return it as read back."""
-        path = f"file://{self.folder / name}"
-        frame.coalesce(1).write.parquet(path)
-        return self._spark.read.schema(frame.schema).parquet(path)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def store(self, name: str, frame: DataFrame) -> None:
+        """Compute an answer and store it."""
+        path = self.folder / name
+        path.mkdir(parents=True)
+        parquet.write_table(frame.toArrow(), path / f"{name}.parquet", compression="zstd")
 
     def rows(
         self,
@@ -155,53 +162,43 @@ def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:
     return table.take(pa.array(kept, pa.int64()))
 
 
-def ask(
-    spark: SparkSession, tables: Mapping[str, DataFrame], question: Question, folder: Path, progress: Progress
-) -> Answers:
+def ask(tables: Mapping[str, DataFrame], question: Question, folder: Path, progress: Progress) -> Answers:
     """Compute all answers. Raises MissingTableError for a warehouse that lacks a column."""
-    answers = Answers(spark, folder)
-    steps = _Steps(answers, tables, question)
-    work = (
-        steps.groups,
-        steps.usage,
-        steps.losses,
-        steps.verdicts,
-        *(lambda name=name: steps.simple(name) for name in _SIMPLE),
-    )
-    for number, step in enumerate(work):
-        progress.update(_TITLE, number, len(work))
-        step()
-    progress.update(_TITLE, len(work), len(work))
+    answers = Answers(folder)
+    frames = _frames(dict(tables), question)
+    for name in _SHARED:
+        frames[name].persist()
+    try:
+        # Planning an answer takes one thread of Spark's, and often longer than to compute it.
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            # What others need comes first.
+            names = sorted(frames, key=lambda name: name not in _SHARED)
+            jobs = [pool.submit(answers.store, name, frames[name]) for name in names]
+            try:
+                for number, job in enumerate(as_completed(jobs)):
+                    progress.update(_TITLE, number, len(jobs))
+                    job.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+        progress.update(_TITLE, len(jobs), len(jobs))
+    finally:
+        for name in _SHARED:
+            frames[name].unpersist()
     return answers
 
 
-class _Steps:
-    def __init__(self, answers: Answers, tables: Mapping[str, DataFrame], question: Question) -> None:
-        self._answers = answers
-        self._tables = dict(tables)
-        self._question = question
-
-    def groups(self) -> None:
-        answers = group_answers(self._question.release)(self._tables)
-        self._tables[GROUP_ANSWERS.name] = self._answers.keep(GROUP_ANSWERS.name, answers)
-        self._answers.keep("groups", group_readiness()(self._tables))
-        self._answers.keep("group_partitions", partition_readiness()(self._tables))
-        self._tables["group_losses"] = group_losses()(self._tables)
-
-    def usage(self) -> None:
-        self._tables[API_USAGE] = self._answers.keep(API_USAGE, api_usage()(self._tables))
-
-    def losses(self) -> None:
-        # Nothing is written at a lower level of a cluster that goes up.
-        own = sf.col("metadata_version")
-        below = self._tables[CLUSTERS.name].filter(own < int(self._question.at.level)).select(CLUSTER)
-        of_metadata = downgrade_losses(self._question.at, self._question.release)(self._tables)
-        losses = of_metadata.unionByName(self._tables["group_losses"]).join(sf.broadcast(below), CLUSTER, "left_anti")
-        self._tables["losses"] = self._answers.keep("losses", losses)
-
-    def verdicts(self) -> None:
-        verdicts = downgrade_verdicts(self._question.at, self._question.release, losses=self._tables["losses"])
-        self._answers.keep("verdicts", verdicts(self._tables))
-
-    def simple(self, name: str) -> None:
-        self._answers.keep(name, _SIMPLE[name](self._question)(self._tables))
+def _frames(tables: dict[str, DataFrame], question: Question) -> dict[str, DataFrame]:
+    """Return each answer, not computed yet."""
+    at, release = question.at, question.release
+    found = {GROUP_ANSWERS.name: group_answers(release)(tables), API_USAGE: api_usage()(tables)}
+    tables |= found
+    # Nothing is written at a lower level of a cluster that goes up.
+    below = tables[CLUSTERS.name].filter(sf.col("metadata_version") < int(at.level)).select(CLUSTER)
+    losses = downgrade_losses(at, release)(tables).unionByName(group_losses()(tables))
+    found[_LOSSES] = losses.join(sf.broadcast(below), CLUSTER, "left_anti")
+    found |= {
+        "groups": group_readiness()(tables),
+        "group_partitions": partition_readiness()(tables),
+        "verdicts": downgrade_verdicts(at, release, losses=found[_LOSSES])(tables),
+    }
+    return found | {name: transform(question)(tables) for name, transform in _SIMPLE.items()}

@@ -16,7 +16,7 @@ from falkirk.pipeline.reports.answers import Question, ask
 from falkirk.pipeline.reports.report_diff import read_document, what_is_new
 from falkirk.pipeline.reports.report_files import DOCUMENT, TABLES, write_files
 from falkirk.pipeline.reports.verdicts import BLOCKED, CLEAR, LOSSY, make_verdicts
-from falkirk.pipeline.spark.tasks import NoProgress
+from falkirk.pipeline.spark.job_progress import NoProgress
 from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.reports.answers import Answers
     from falkirk.pipeline.reports.verdicts import Verdict
-    from falkirk.pipeline.spark.tasks import Progress
+    from falkirk.pipeline.spark.job_progress import Progress
     from falkirk.pipeline.warehouse.warehouse import Warehouse
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
@@ -92,7 +92,7 @@ def make_report(
     aside.mkdir(parents=True)
     question = Question(at=at, release=release, ghost_days=ghost_days)
     try:
-        answers = ask(spark, tables, question, aside / TABLES, progress or NoProgress())
+        answers = ask(tables, question, aside / TABLES, progress or NoProgress())
         report = report_document(answers, question, since=_last_report(out))
         write_files(report.document, answers, aside, progress or NoProgress())
         if out.exists():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.reports.answers import Answers
     from falkirk.pipeline.reports.sections import ClusterFacts
-    from falkirk.pipeline.spark.tasks import Progress
+    from falkirk.pipeline.spark.job_progress import Progress
 
     Document = dict[str, Any]  # Any: JSON values
 

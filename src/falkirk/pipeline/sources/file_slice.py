@@ -9,11 +9,9 @@ from pyspark.sql.datasource import InputPartition
 
 @dataclass(frozen=True, kw_only=True)
 class FileSlice(InputPartition):
-    """Bytes of a file from `start` to `end`, both at borders; or only a problem with the file (`problem`)."""
+    """Bytes of a file from `start` to `end`, both at borders."""
 
     uri: str
     node_id: int | None = None
     start: int = 0
     end: int = 0
-    # A sentence for the table `problems`: the file is gone, or another one.
-    problem: str | None = None

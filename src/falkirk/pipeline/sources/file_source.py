@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from falkirk.pipeline.sources.file_slice import FileSlice
-from falkirk.pipeline.sources.file_stream import FileStreamReader
 from falkirk.pipeline.sources.slice_reader import SliceReader
 from falkirk.pipeline.sources.source_options import parse_options
 from falkirk.pipeline.spark.rows import spark_schema
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FileSource(DataSource):
-    """A data source on files, which can be cut into slices and may grow."""
+    """A data source on files, which can be cut into slices."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -49,20 +48,13 @@ class FileSource(DataSource):
 
     def reader(self, schema: StructType) -> FileReader:
         """Return the reader of a batch query."""
-        return FileReader(self.files, self.settings, self._slices(schema, skips_unreadable=False))
-
-    def streamReader(self, schema: StructType) -> FileStreamReader:  # noqa: N802 - Spark's name
-        """Return the reader of a streaming query."""
-        slices = self._slices(schema, skips_unreadable=not self.settings.fail_on_data_loss)
-        return FileStreamReader(self.files, self.settings, slices)
-
-    def _slices(self, schema: StructType, *, skips_unreadable: bool) -> SliceReader:
-        return SliceReader(
+        slices = SliceReader(
             file_format=self.file_format(),
             schema=schema,
             problems=self.settings.problems,
-            skips_unreadable=skips_unreadable,
+            keep_secrets=self.settings.keep_secrets,
         )
+        return FileReader(self.files, self.settings, slices)
 
 
 class FileReader(DataSourceReader):

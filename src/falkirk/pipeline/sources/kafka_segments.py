@@ -15,7 +15,7 @@ from falkirk.pipeline.sources.file_format import BatchFormat
 from falkirk.pipeline.sources.file_source import FileSource
 from falkirk.pipeline.sources.log_files import partition_of, segment_files
 from falkirk.pipeline.tables.groups import GROUP_RECORDS
-from falkirk.storage.partition_directory import GROUPS_TOPIC
+from falkirk.storage.partition_directory import GROUPS_TOPIC, METADATA_TOPIC
 
 if TYPE_CHECKING:
     from falkirk.pipeline.sources.log_files import LogFile
@@ -34,7 +34,15 @@ class KafkaSegmentsSource(FileSource):
         return segment_files(self.settings.paths, self.settings.topic, check=not self.settings.problems)
 
     def file_format(self) -> BatchFormat:
-        """Return the format of group records, or of any topic's. Raises InventoryError if there are both kinds."""
+        """Return the format of group records, or of any topic's.
+
+        Raises InventoryError if there are both kinds, and for the bytes of the metadata, which have secrets in them.
+        """
+        if METADATA_TOPIC in self._topics and not (self.settings.keep_secrets or self.settings.problems):
+            raise InventoryError(
+                f"{', '.join(self.settings.paths)}: the bytes of {METADATA_TOPIC} have passwords and SCRAM credentials "
+                "in them: read it with kraft_log, which leaves them out, or set option keepSecrets to true"
+            )
         if self._topics == {GROUPS_TOPIC}:
             return BatchFormat(GROUP_RECORDS, read_group_records)
         if GROUPS_TOPIC in self._topics:

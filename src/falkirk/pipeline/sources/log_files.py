@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 _HEAD_BYTES: Final = 4096
 
 
-class NothingFoundError(InventoryError):
-    """A path where nothing is, or nothing of the wanted kind."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
     """A file that a source reads, and the node that owns its data directory."""
@@ -162,11 +158,11 @@ def _found(paths: Sequence[str], kind: _Kind) -> list[LogFile]:
     for pattern in paths:
         uris = expand(pattern)
         if not uris:
-            raise NothingFoundError(f"{pattern}: matches nothing")
+            raise InventoryError(f"{pattern}: matches nothing")
         named = uris == [pattern]
         found = [file for uri in uris for file in _at(open_location(uri), kind, is_named=named)]
         if not found:
-            raise NothingFoundError(f"{pattern}: {kind.nothing}")
+            raise InventoryError(f"{pattern}: {kind.nothing}")
         files |= {file.uri: file for file in found}
     return [LogFile.at(file) for file in files.values()]
 
@@ -176,7 +172,7 @@ def _at(place: Location, kind: _Kind, *, is_named: bool) -> Iterator[Location]:
         yield from kind.in_directory(place, is_named=is_named)
     elif is_named:
         if not place.disk.exists(place.path):
-            raise NothingFoundError(f"{place.uri}: no such file or directory")
+            raise InventoryError(f"{place.uri}: no such file or directory")
         kind.check(place)
         yield place
     elif kind.is_wanted(place.uri.rpartition("/")[2]):

@@ -16,7 +16,7 @@ SOURCES: Final = (KraftLogSource, KafkaSegmentsSource, RequestLogSource, LogDirs
 
 
 def register_sources(spark: SparkSession) -> None:
-    """Make the data sources available to `spark.read.format(name)` and `spark.readStream.format(name)`.
+    """Make the data sources available to `spark.read.format(name)`.
 
     The package falkirk must be installed where Spark's workers run.
     """

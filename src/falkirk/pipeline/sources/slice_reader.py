@@ -1,4 +1,4 @@
-"""Reads slices in workers, for batches and streams alike."""
+"""Reads slices in workers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from falkirk.pipeline.readers.problem_rows import unreadable_row
 from falkirk.pipeline.sources.file_slice import FileSlice
 from falkirk.pipeline.spark.rows import spark_batches
 from falkirk.pipeline.tables.clusters import PROBLEMS
+from falkirk.pipeline.tables.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +31,13 @@ class SliceReader:
     file_format: FileFormat
     schema: StructType
     problems: bool
-    # A file that cannot be read (any more) has no rows, instead of stopping the query.
-    skips_unreadable: bool = False
+    # Whether rows have passwords and SCRAM credentials.
+    keep_secrets: bool = False
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a slice in Spark's types.
 
-        Raises PipelineError if the file can no longer be read, unless `skips_unreadable`; with `problems` that is a
-        row.
+        Raises PipelineError if the file can no longer be read; with `problems` that is a row.
         """
         # With nothing to read, Spark passes a partition of its own.
         if not isinstance(partition, FileSlice):
@@ -45,20 +45,18 @@ class SliceReader:
         if self.problems:
             rows = self._problems(partition)
             yield from spark_batches([PROBLEMS.rows(rows)] if rows else [], self.schema)
-        elif partition.problem is None:
+        else:
             yield from spark_batches(self._rows(partition), self.schema)
 
     def _rows(self, piece: FileSlice) -> Iterator[pa.RecordBatch]:
         try:
-            yield from self.file_format.read(piece, [])
+            for rows in self.file_format.read(piece, []):
+                yield rows if self.keep_secrets else redacted(self.file_format.table.name, rows)
         except OSError as error:
-            if not self.skips_unreadable:
-                raise PipelineError(f"{piece.uri}: {error}") from error
+            raise PipelineError(f"{piece.uri}: {error}") from error
 
     def _problems(self, piece: FileSlice) -> list[Row]:
         origin = Origin(source=piece.uri, node_id=piece.node_id)
-        if piece.problem is not None:
-            return [unreadable_row(origin, piece.problem)]
         rows: list[Row] = []
         try:
             for _ in self.file_format.read(piece, rows):

@@ -22,8 +22,7 @@ _NAMES: Final = (
     "splitBytes",
     "topic",
     "timeZone",
-    "maxBytesPerTrigger",
-    "failOnDataLoss",
+    "keepSecrets",
 )
 _BYTES: Final = re.compile(r"([0-9]{1,15})([kmg]?)b?", re.IGNORECASE)
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
@@ -38,8 +37,7 @@ class SourceOptions:
     split_bytes: int = SPLIT_BYTES
     topic: str | None = None
     zone: tzinfo = UTC
-    bytes_per_trigger: int | None = None
-    fail_on_data_loss: bool = True
+    keep_secrets: bool = False
 
 
 def parse_options(source: str, options: Mapping[str, str]) -> SourceOptions:
@@ -52,15 +50,13 @@ def parse_options(source: str, options: Mapping[str, str]) -> SourceOptions:
     paths += (given["path"],) if given.get("path") else ()
     if not paths or not all(paths):
         raise InventoryError(f"{source}: no path is named; load a file, a directory, a pattern or a URI")
-    limit = given.get("maxbytespertrigger")
     return SourceOptions(
         paths=paths,
         problems=_flag("problems", given.get("problems", "false")),
         split_bytes=_bytes("splitBytes", given.get("splitbytes", str(SPLIT_BYTES))),
         topic=given.get("topic"),
         zone=_zone(given.get("timezone", "UTC")),
-        bytes_per_trigger=None if limit is None else _bytes("maxBytesPerTrigger", limit),
-        fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
+        keep_secrets=_flag("keepSecrets", given.get("keepsecrets", "false")),
     )
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
-from falkirk.pipeline.errors import SparkUnavailableError
+from falkirk.pipeline.errors import SparkFailedError, SparkUnavailableError
+from falkirk.pipeline.spark.spark_log import keep_log, one_sentence, open_log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -35,15 +39,45 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
 }
 _LOG_SETTINGS: Final = "log4j2.properties"
+_CONNECT: Final = "sc://"
+_CONNECT_PORT: Final = 15002
+_CONNECT_SECONDS: Final = 10
+# Settings of a session; the others are the server's own.
+_OF_SESSION: Final = "spark.sql."
+
+
+@contextmanager
+def spark_session(
+    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "falkirk"
+) -> Iterator[SparkSession]:
+    """Start Spark for a command, whose screen its log stays away from.
+
+    Raises what `start_session` raises, and SparkFailedError in place of Spark's own errors: one sentence, and the file
+    with the rest.
+    """
+    with open_log() as log:
+        session = start_session(master=master, settings=settings, name=name, log=log)
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - there was no sentence yet if it is missing
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - same
+
+        try:
+            yield session
+        except (PySparkException, Py4JError) as error:
+            raise SparkFailedError(f"Spark: {one_sentence(error)} (all of it is in {keep_log(log, error)})") from error
 
 
 def start_session(
-    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "falkirk"
+    *,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    name: str = "falkirk",
+    log: IO[bytes] | None = None,
 ) -> SparkSession:
-    """Start Spark, or join the active session.
+    """Start Spark, or join the active session; `sc://` as `master` is a server of Spark Connect.
 
-    Without a `master` it runs in this process on all cores, unless Spark's own configuration names another. Raises
-    SparkUnavailableError if there is no Java 17 or newer, or PySpark is not installed.
+    Without a `master` it runs in this process on all cores, unless Spark's own configuration names another. `log`
+    takes what Spark's JVM writes to stderr. Raises SparkUnavailableError if there is no Java 17 or newer, PySpark is
+    not installed, or the server does not answer.
     """
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - if it is missing, one sentence says so
@@ -52,21 +86,73 @@ def start_session(
         raise SparkUnavailableError(
             f"{missing} is not installed: the fleet commands need the extra `spark` (pip install 'falkirk[spark]')"
         ) from error
-    if SparkSession.getActiveSession() is None:
+    master = os.environ.get("SPARK_REMOTE") if master is None else master
+    if master is not None and master.startswith(_CONNECT):
+        return _connect(master, settings or {})
+    is_new = SparkSession.getActiveSession() is None
+    if is_new:
         check_java()
     # Workers would otherwise run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Spark's own log lines do not help an operator.
     os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={Path(__file__).with_name(_LOG_SETTINGS)}")
-    builder = SparkSession.builder.appName(name)
-    if master is not None:
-        builder = builder.master(master)
     local = _LOCAL if (master or "local").startswith("local") else {}
-    for key, value in {**_DEFAULTS, **local, **(settings or {})}.items():
+    wanted = {**_DEFAULTS, **local, **(settings or {}), "spark.app.name": name}
+    if master is not None:
+        wanted["spark.master"] = master
+    if is_new and log is not None:
+        _start_java(wanted, log)
+    builder = SparkSession.builder
+    for key, value in wanted.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Return whether a session is one of Spark Connect, which has no context and no RDDs."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _start_java(settings: Mapping[str, str], log: IO[bytes]) -> None:
+    """Start Spark's JVM, which warns of its modules on stderr, and have it write into the log."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - `start_session` says so if it is missing
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - same
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415 - same
+
+    conf = SparkConf().setAll(list(settings.items()))
+    try:
+        gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+        SparkContext(conf=conf, gateway=gateway)
+    except PySparkException as error:
+        raise SparkUnavailableError(f"Spark does not start; what it says is in {keep_log(log, error)}") from error
+
+
+def _connect(url: str, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - `start_session` says so if it is missing
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - same
+
+    server = urlsplit(url)
+    try:
+        # Its own client asks again for ten minutes.
+        address = server.hostname or "", server.port or _CONNECT_PORT
+        socket.create_connection(address, timeout=_CONNECT_SECONDS).close()
+        session: SparkSession = SparkSession.builder.remote(url).getOrCreate()
+        for key, value in _DEFAULTS.items():
+            if key.startswith(_OF_SESSION):
+                session.conf.set(key, value)
+        for key, value in settings.items():
+            session.conf.set(key, value)
+    except ImportError as missing:
+        raise SparkUnavailableError(
+            f"{url}: {missing} (Spark Connect needs the extra `spark-connect`: pip install 'falkirk[spark-connect]')"
+        ) from missing
+    except (OSError, ValueError) as unreachable:
+        raise SparkUnavailableError(f"{url}: no Spark Connect server answers: {unreachable}") from unreachable
+    except PySparkException as refused:
+        raise SparkUnavailableError(f"{url}: {one_sentence(refused)}") from refused
     return session
 
 

@@ -1,16 +1,24 @@
-"""Run one function on many items in Spark's workers, and report progress."""
+"""Run one function on many items in Spark's workers.
+
+Items go there, and results come back, as rows of a DataFrame: Spark Connect has nothing else.
+"""
 
 from __future__ import annotations
 
-import threading
-import uuid
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+import pickle
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
 
 from falkirk.pipeline.errors import PipelineError
+from falkirk.pipeline.spark.job_progress import Progress, watched
+from falkirk.pipeline.spark.session import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -19,22 +27,10 @@ if TYPE_CHECKING:
 
 TASK_BYTES: Final = 16 * 1024 * 1024
 TASKS_PER_CORE: Final = 4
-_POLL_SECONDS: Final = 0.2
-
-
-class Progress(Protocol):
-    """Receives the number of finished tasks."""
-
-    def update(self, title: str, done: int, total: int) -> None:
-        """Report that `done` of `total` tasks are finished."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoProgress:
-    """Ignores progress."""
-
-    def update(self, title: str, done: int, total: int) -> None:
-        """Ignore it."""
+_TASK: Final = "task"
+_ITEM: Final = "item"
+_RESULT: Final = "result"
+_RESULTS: Final = pa.schema({_RESULT: pa.binary()})
 
 
 def run_tasks(
@@ -52,37 +48,39 @@ def run_tasks(
     """
     if not items:
         return []
-    context = spark.sparkContext
-    slices = _packed(items, weights, context.defaultParallelism)
-    group = f"falkirk-{uuid.uuid4().hex}"
-    done = threading.Event()
-
-    def report(completed: int) -> None:
-        progress.update(title, min(completed, len(slices)), len(slices))
-
-    watcher = threading.Thread(target=_watch, args=(spark, group, done, report), daemon=True)
-    context.setJobGroup(group, title)
-    watcher.start()
-    try:
-        done_items = context.parallelize(slices, len(slices)).flatMap(
-            lambda part: [_attempt(function, it) for it in part]
-        )
-        found = done_items.collect()
-    finally:
-        done.set()
-        watcher.join()
-        report(len(slices))
-    for result in found:
+    slices = _packed(items, weights, _cores(spark))
+    rows = [(task, pickle.dumps(item)) for task, part in enumerate(slices) for item in part]
+    tasks, pickled = zip(*rows, strict=True)
+    table = pa.table({_TASK: pa.array(tasks, pa.int32()), _ITEM: pa.array(pickled, pa.large_binary())})
+    work = spark.createDataFrame(table).repartitionById(len(slices), sf.col(_TASK)).select(_ITEM)
+    # Tasks begin in order, so as many items as in the first ones are about those that are done.
+    counts = list(accumulate(map(len, slices), initial=0))
+    with watched(spark, title, len(slices), lambda done: progress.update(title, counts[done], len(items))):
+        done = work.mapInArrow(partial(_work, function), f"{_RESULT} binary").toArrow()
+    results = [pickle.loads(each.as_py()) for each in done.column(_RESULT)]  # noqa: S301 - our own workers made them
+    for result in results:
         if isinstance(result, PipelineError):
             raise result
-    return [result for result in found if not isinstance(result, PipelineError)]
+    return results
 
 
-def _attempt(function: Callable[[T], R], item: T) -> R | PipelineError:
-    try:
-        return function(item)
-    except PipelineError as error:
-        return error
+def _work(function: Callable[[Any], Any], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Any: T, R
+    """Run a task in a worker: yield the pickled result of each item, or its PipelineError."""
+    for batch in batches:
+        for item in batch.column(_ITEM):
+            try:
+                result = function(pickle.loads(item.as_py()))  # noqa: S301 - the driver made it
+            except PipelineError as error:
+                result = error
+            yield pa.RecordBatch.from_pydict({_RESULT: [pickle.dumps(result)]}, schema=_RESULTS)
+
+
+def _cores(spark: SparkSession) -> int:
+    """Return how many tasks run at once, as far as Spark tells."""
+    if not is_remote(spark):
+        return spark.sparkContext.defaultParallelism
+    parts = spark.range(1 << 20).select(sf.spark_partition_id().alias(_TASK))
+    return max(parts.distinct().count(), 1)
 
 
 def _packed(items: Sequence[T], weights: Sequence[int], cores: int) -> list[list[T]]:
@@ -99,15 +97,3 @@ def _packed(items: Sequence[T], weights: Sequence[int], cores: int) -> list[list
         slices[-1].append(items[index])
         filled += weights[index]
     return slices
-
-
-def _watch(spark: SparkSession, group: str, done: threading.Event, report: Callable[[int], None]) -> None:
-    tracker = spark.sparkContext.statusTracker()
-    while not done.wait(_POLL_SECONDS):
-        completed = 0
-        for job in tracker.getJobIdsForGroup(group):
-            info = tracker.getJobInfo(job)
-            for stage in [] if info is None else info.stageIds:
-                of_stage = tracker.getStageInfo(stage)
-                completed += 0 if of_stage is None else of_stage.numCompletedTasks
-        report(completed)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pyarrow import parquet
 
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.tables.redaction import redacted
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.warehouse.manifest import DataFile
-from falkirk.pipeline.warehouse.redaction import redacted
 from falkirk.pipeline.warehouse.warehouse import check_cluster_name
 
 if TYPE_CHECKING:

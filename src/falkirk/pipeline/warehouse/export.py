@@ -15,7 +15,7 @@ from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from falkirk.pipeline.spark.tasks import Progress
+    from falkirk.pipeline.spark.job_progress import Progress
     from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 
