@@ -13,7 +13,7 @@ def main() -> None:
     lock = ROOT / "requirements.lock"
     command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--quiet", "--universal"]
     command += ["--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
-    command += ["--extra", "spark", "--extra", "watch", "--extra", "zookeeper"]
+    command += ["--extra", "spark-connect", "--extra", "watch", "--extra", "zookeeper"]
     command += ["--group", "test", "--group", "lint", "--group", "bench", "--group", "docs", "--group", "build"]
     command += ["--output-file", str(lock), *sys.argv[1:]]
     subprocess.run(command, cwd=ROOT, check=True)

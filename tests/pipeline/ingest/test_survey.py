@@ -1,6 +1,7 @@
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from data_files import live_files
 from fleet_clusters import fleet_cluster
 from ingested_rows import made_pieces
@@ -8,8 +9,10 @@ from made_clusters import MadeCluster
 from pyarrow import parquet
 from tests.support.watched_clusters import BEGIN_MS, HOUR_MS, made_event, made_findings
 
+from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.filesystem import open_location
 from falkirk.pipeline.fleet import FleetCluster
+from falkirk.pipeline.ingest.run import _check_seen
 from falkirk.pipeline.ingest.survey import IngestOptions, survey_cluster
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.commit import Change
@@ -193,3 +196,19 @@ def test_a_journal_that_cannot_be_read_leaves_its_rows_and_is_a_problem(tmp_path
 def problems(pieces, warehouse):
     rows = [row for file in pieces["unreadable"].files for row in parquet.read_table(warehouse / file.path).to_pylist()]
     return [(row["kind"], row["detail"]) for row in rows]
+
+
+def test_a_directory_that_only_workers_do_not_see_is_named(tmp_path):
+    made = MadeCluster(root=tmp_path / "c").make()
+    cluster = fleet_cluster(made.root)
+    made.root.rename(tmp_path / "elsewhere")
+    Warehouse.make(str(tmp_path / "w"))
+    options = IngestOptions(warehouse=str(tmp_path / "w"), tables=frozenset(TABLES), split_bytes=1 << 20)
+    found = survey_cluster(cluster, [], options)
+    directory = str(made.log_dir(1))
+    assert found.unseen == (directory,)
+    # It is gone here, too: a problem of the cluster.
+    _check_seen([found])
+    (tmp_path / "elsewhere").rename(made.root)
+    with pytest.raises(InventoryError, match=f"^{directory}: not seen by Spark's worker on {found.host}: "):
+        _check_seen([found])

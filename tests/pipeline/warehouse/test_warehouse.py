@@ -255,3 +255,11 @@ def test_a_damaged_file_is_named(warehouse, tmp_path, name):
     (tmp_path / "w" / "_falkirk" / name).write_text("{")
     with pytest.raises(WarehouseError, match=rf"_falkirk/{name}: damaged: "):
         warehouse.manifests(), warehouse.mark()
+
+
+def test_a_worker_that_does_not_see_the_warehouse_writes_none_of_its_own(tmp_path):
+    Warehouse.make(str(tmp_path / "w"))
+    (tmp_path / "w").rename(tmp_path / "elsewhere")
+    with pytest.raises(WarehouseError, match=r"/w: not seen by Spark's worker on .*: name a directory"):
+        DataFileWriter(Warehouse(str(tmp_path / "w")), "a")
+    assert not (tmp_path / "w").exists()

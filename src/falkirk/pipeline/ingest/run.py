@@ -7,8 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.pipeline.errors import InventoryError
 from falkirk.pipeline.fleet import UNKNOWN_CLUSTER, FleetCluster
 from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import ClusterSurvey, IngestOptions, survey_cluster
@@ -64,7 +66,7 @@ def ingest(
     """Bring the tables of a fleet up to its files; clusters of the warehouse that are not in the fleet stay.
 
     Reads only what is new, with `rebuild` everything. All tables change at one moment. With `wait`, waits for another
-    writer to end. Raises WarehouseError.
+    writer to end. Raises WarehouseError, and InventoryError for a directory that workers do not see.
     """
     progress = NoProgress() if progress is None else progress
     with warehouse.writing(wait=wait):
@@ -77,6 +79,7 @@ def ingest(
             at_ms=time.time_ns() // 1_000_000,
         )
         surveys = _survey(spark, _with_unknown(fleet, warehouse), options, progress)
+        _check_seen(surveys)
         batches = batched((unit for survey in surveys for unit in survey.units), split_bytes)
         done = run_tasks(
             spark,
@@ -115,6 +118,17 @@ def _survey(spark: SparkSession, fleet: Fleet, options: IngestOptions, progress:
         title="looking at clusters",
         progress=progress,
     )
+
+
+def _check_seen(surveys: Sequence[ClusterSurvey]) -> None:
+    """Raise InventoryError if a directory is here, and a worker on another machine does not see it."""
+    for survey in surveys:
+        for uri in survey.unseen:
+            if Path(uri).is_dir():
+                raise InventoryError(
+                    f"{uri}: not seen by Spark's worker on {survey.host}: "
+                    "name a directory that all workers share, or an object store"
+                )
 
 
 def _change(survey: ClusterSurvey, made: Sequence[Piece]) -> Change:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from falkirk.pipeline.filesystem import readable_bytes
@@ -68,6 +70,9 @@ class ClusterSurvey:
     before: Manifest | None
     pieces: list[Piece] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
+    # Data directories that this worker does not see, and its machine.
+    unseen: tuple[str, ...] = ()
+    host: str = ""
 
 
 def survey_cluster(
@@ -90,7 +95,14 @@ class _Surveyor:
         self._again: dict[str, Unit] = {}
         # Rows of the table `problems`.
         self._unreadable: list[dict[str, Any]] = []  # Any: values of columns
-        self._found = ClusterSurvey(cluster=cluster.name, cluster_id=cluster.cluster_id, before=before)
+        log_dirs = [log_dir.location for node in cluster.nodes for log_dir in node.log_dirs]
+        self._found = ClusterSurvey(
+            cluster=cluster.name,
+            cluster_id=cluster.cluster_id,
+            before=before,
+            unseen=tuple(place.uri for place in log_dirs if "://" not in place.uri and not Path(place.path).is_dir()),
+            host=socket.gethostname(),
+        )
 
     def survey(self, problems: Sequence[dict[str, Any]]) -> ClusterSurvey:  # Any: same
         unreadable = self._unreadable

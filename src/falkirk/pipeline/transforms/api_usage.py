@@ -71,7 +71,7 @@ _LINE_COLUMNS: Final = (
     "api_version",
     "timestamp",
 )
-_MEASURES: Final = ("requests", "connections", "first_timestamp", "last_timestamp")
+_MEASURES: Final = ("requests", "connections", "negotiates", "first_timestamp", "last_timestamp")
 _FETCH: Final = 1
 _API_VERSIONS: Final = 18
 _ADD_PARTITIONS_TO_TXN: Final = 24
@@ -109,15 +109,16 @@ def api_usage() -> Transform:
             sf.min("timestamp").alias("first_timestamp"),
             sf.max("timestamp").alias("last_timestamp"),
         )
-        complete = _with_negotiation(_with_inter_broker(_with_software(kinds)))
+        complete = _with_inter_broker(_with_software(kinds))
         grouped = complete.groupBy(*(name for name in USAGE_COLUMNS if name not in _MEASURES))
         connection = sf.when(sf.col("connection").isNotNull(), sf.struct("node_id", "connection"))
-        return grouped.agg(
+        usage = grouped.agg(
             sf.sum("requests").alias("requests"),
             sf.countDistinct(connection).alias("connections"),
             sf.min("first_timestamp").alias("first_timestamp"),
             sf.max("last_timestamp").alias("last_timestamp"),
-        ).select(*USAGE_COLUMNS)
+        )
+        return _with_negotiation(usage).select(*USAGE_COLUMNS)
 
     return transform
 
@@ -138,10 +139,8 @@ def _with_software(kinds: DataFrame) -> DataFrame:
 
 
 def _with_inter_broker(kinds: DataFrame) -> DataFrame:
-    on_listener = Window.partitionBy(CLUSTER, "listener")
     api, own = sf.col("api_key"), ~sf.col("is_forwarded")
-    serves = sf.max(own & api.isin(sorted(_OF_CONTROLLERS))).over(on_listener)
-    found = kinds.withColumn("serves_controllers", serves & sf.col("listener").isNotNull())
+    found = _with_listener(kinds, serves_controllers=sf.max(own & api.isin(sorted(_OF_CONTROLLERS))))
 
     of_node = api.isin(sorted(_OF_NODES)) | ((api == _FETCH) & sf.col("serves_controllers"))
     of_node |= (api == _ADD_PARTITIONS_TO_TXN) & (sf.col("api_version") >= _ADD_PARTITIONS_OF_BROKERS)
@@ -150,18 +149,32 @@ def _with_inter_broker(kinds: DataFrame) -> DataFrame:
 
     # On a listener with no other clients, all connections are nodes'.
     other = own & ~sf.col("of_node") & ~api.isin(sorted(_OF_FETCHERS))
-    of_nodes = sf.max("of_node").over(on_listener) & ~sf.max(other).over(on_listener)
-    is_inter_broker = sf.col("of_node") | (own & of_nodes & sf.col("listener").isNotNull())
-    return found.withColumn("is_inter_broker", is_inter_broker).drop("of_node")
+    found = _with_listener(found, of_nodes=sf.max("of_node") & ~sf.max(other))
+    return found.withColumn("is_inter_broker", sf.col("of_node") | (own & sf.col("of_nodes"))).drop(
+        "of_node", "of_nodes"
+    )
 
 
-def _with_negotiation(kinds: DataFrame) -> DataFrame:
+def _with_listener(kinds: DataFrame, **flag: Column) -> DataFrame:
+    """Add a flag of the whole listener, false where the listener is unknown.
+
+    One listener may have most rows of a fleet: a window over it would be one task.
+    """
+    [(name, column)] = flag.items()
+    listeners = kinds.groupBy(CLUSTER, "listener").agg(column.alias(name))
+    found = kinds.join(sf.broadcast(listeners), [CLUSTER, "listener"], "left")
+    return found.withColumn(name, sf.coalesce(name, sf.lit(False)))
+
+
+def _with_negotiation(usage: DataFrame) -> DataFrame:
     """Set whether the client sends ApiVersions; a client that names its software did so in it (ApiVersions 3)."""
     asks = (sf.col("api_key") == _API_VERSIONS) | sf.col("software_name").isNotNull()
-    return kinds.withColumn("negotiates", sf.max(asks).over(Window.partitionBy(*CLIENT_COLUMNS)))
+    return usage.withColumn("negotiates", sf.max(asks).over(Window.partitionBy(*CLIENT_COLUMNS)))
 
 
 def _of_connection(function: Callable[[Column], Column], column: Column) -> Column:
     """Aggregate a column over all lines of a connection; over the line alone if its connection is unknown."""
-    over = Window.partitionBy(CLUSTER, "node_id", "connection")
+    # Lines without one would be one task.
+    spread = sf.when(sf.col("connection").isNull(), sf.xxhash64("client_id", "api_key", "api_version"))
+    over = Window.partitionBy(CLUSTER, "node_id", "connection", spread)
     return sf.when(sf.col("connection").isNull(), column).otherwise(function(column).over(over))

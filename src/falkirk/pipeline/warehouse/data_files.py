@@ -38,11 +38,13 @@ class _OpenFile:
 class DataFileWriter:
     """Writes the data files of one piece, one file for each table that has rows. A context manager.
 
-    Every file has a name of its own, so nothing is ever overwritten. Secrets are left out unless `keep_secrets`.
+    Every file has a name of its own, so nothing is ever overwritten. Secrets are left out unless `keep_secrets`. Raises
+    WarehouseError if this worker does not see the warehouse.
     """
 
     def __init__(self, warehouse: Warehouse, cluster: str, *, keep_secrets: bool = False) -> None:
         check_cluster_name(cluster)
+        warehouse.check_seen()
         self._warehouse = warehouse
         self._keep_secrets = keep_secrets
         self._folder = f"{CLUSTER}={cluster}"

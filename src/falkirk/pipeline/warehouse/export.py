@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -27,7 +28,7 @@ def export(
     Output is partitioned by cluster and replaces what is there of each cluster, so a second run changes nothing. Raises
     WarehouseError, before anything is written, for a format that this Spark cannot write.
     """
-    _check_format(spark, format_)
+    _check_format(spark, format_, out)
     found = FleetTables(spark, warehouse)
     rows = {}
     for number, name in enumerate(sorted(tables)):
@@ -40,16 +41,21 @@ def export(
     return rows
 
 
-def _check_format(spark: SparkSession, format_: str) -> None:
-    """Write and read a table of one row. Raises WarehouseError."""
-    with tempfile.TemporaryDirectory() as folder:
+def _check_format(spark: SparkSession, format_: str, out: str) -> None:
+    """Write and read a table of one row, in `out` if it is a directory. Raises WarehouseError."""
+    is_directory = "://" not in out
+    if is_directory:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=Path(out).resolve() if is_directory else None, prefix=".trial-") as folder:
         path = f"file://{folder}/table"
         try:
             spark.range(1).write.format(format_).save(path)
-            spark.read.format(format_).load(path).collect()
+            rows = spark.read.schema("id long").format(format_).load(path).count()
         except (PySparkException, Py4JError) as error:
             reason = str(error).strip().splitlines()[0]
             raise WarehouseError(
                 f"format {format_}: this Spark ({spark.version}) cannot write and read it: {reason} "
                 "(a package for it is named with --spark-conf spark.jars.packages=...)"
             ) from error
+    if rows != 1:
+        raise WarehouseError(f"{out}: what Spark's workers write there is not seen here: name a place that all share")

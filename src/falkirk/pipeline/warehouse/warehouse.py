@@ -17,6 +17,7 @@ Only `fleet vacuum` removes data files.
 from __future__ import annotations
 
 import fcntl
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -107,6 +108,14 @@ class Warehouse:
         """Write the file that marks a warehouse of this format."""
         about = WarehouseFile(format=FORMAT, written_by=f"falkirk {falkirk.__version__}", keeps_secrets=keeps_secrets)
         self.replace(_WAREHOUSE, msgspec.json.encode(about))
+
+    def check_seen(self) -> None:
+        """Raise WarehouseError in a worker that does not see this warehouse, and would write one of its own."""
+        if self.is_local and not self._exists(_WAREHOUSE):
+            raise WarehouseError(
+                f"{self.uri}: not seen by Spark's worker on {socket.gethostname()}: "
+                "name a directory that all workers share, or an object store"
+            )
 
     @contextmanager
     def writing(self, *, wait: bool = False) -> Iterator[None]:
