@@ -10,12 +10,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from fetch_kafka import COPY_GOAL, FetchError, cache_dir, exclusive, kafka_libs, pom_children, required_program
+from fetch_jars import fetch_jars
+from fetch_kafka import FetchError, cache_dir, exclusive, kafka_libs, required_program
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "tests" / "interop" / "clients" / "spark-token-provider"
@@ -24,51 +24,17 @@ CONNECTOR = ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0")
 POOL = ("org.apache.commons", "commons-pool2", "2.13.1")
 # Whose clients the connector is made for.
 KAFKA_RELEASE = "3.9.1"
-_TIMEOUT_S = 300
 
 
 def connector_jars(spark_jars: Path) -> list[Path]:
     """Return the jars that Spark needs besides its own, which are in `spark_jars`. Raises FetchError."""
     clients = sorted(kafka_libs(KAFKA_RELEASE).glob("kafka-clients-*.jar"))
-    folder = cache_dir() / "spark-kafka" / "-".join(CONNECTOR[1:])
+    folder = fetch_jars("spark-kafka", [CONNECTOR, POOL], with_dependencies=False)
     with exclusive(cache_dir() / "spark-kafka.lock"):
-        if not folder.is_dir():
-            _fetch(folder)
         stand_in = _stand_in(
             folder, [*clients, *spark_jars.glob("scala-library-*.jar"), *spark_jars.glob("spark-core_*.jar")]
         )
     return [*sorted(folder.glob("*.jar")), *clients, stand_in]
-
-
-def _fetch(folder: Path) -> None:
-    maven = required_program("mvn", "fetching Spark's connector")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-        aside = Path(name)
-        ET.ElementTree(_pom()).write(aside / "pom.xml", encoding="unicode")
-        command = [maven, "--quiet", "--batch-mode", "--strict-checksums", f"--file={aside / 'pom.xml'}", COPY_GOAL]
-        command.append(f"-DoutputDirectory={aside / 'jars'}")
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
-        )
-        if done.returncode != 0:
-            tail = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-            raise FetchError(f"Maven could not fetch Spark's connector (exit status {done.returncode}):\n{tail}")
-        (aside / "jars").rename(folder)
-
-
-def _pom() -> ET.Element:
-    project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
-    pom_children(
-        project, modelVersion="4.0.0", groupId="falkirk", artifactId="spark-kafka", version="1", packaging="pom"
-    )
-    dependencies = ET.SubElement(project, "dependencies")
-    for group, artifact, version in (CONNECTOR, POOL):
-        dependency = ET.SubElement(dependencies, "dependency")
-        pom_children(dependency, groupId=group, artifactId=artifact, version=version)
-        exclusion = ET.SubElement(ET.SubElement(dependency, "exclusions"), "exclusion")
-        pom_children(exclusion, groupId="*", artifactId="*")
-    return project
 
 
 def _stand_in(folder: Path, class_path: Sequence[Path]) -> Path:

@@ -15,6 +15,7 @@ from falkirk.cli.console.output import choose_output
 from falkirk.cli.console.progress import PhaseProgress
 from falkirk.cli.console.terminal import print_text
 from falkirk.cli.fleet.inputs import LIVE_SUFFIX, FleetInputs
+from falkirk.cli.fleet.stream_metrics import StreamMetrics, serving
 from falkirk.cli.fleet.views import (
     DiffView,
     ExportView,
@@ -29,6 +30,7 @@ from falkirk.cli.fleet.views import (
     VacuumView,
 )
 from falkirk.logdir.target import parse_target
+from falkirk.watch.watch_file import listening_endpoint
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -181,6 +183,9 @@ def stream_command(
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="End after so many rounds; default: never.", min=1)
     ] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics here.")
+    ] = None,
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
     json: JsonOption = False,
@@ -195,12 +200,14 @@ def stream_command(
     from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
 
     wanted = _tables(tables)
+    endpoint = None if metrics is None else listening_endpoint("metrics", metrics)
     _, connection = context.obj
     sources = FleetInputs(inputs, connection, warehouse, live_dir)
     # Errors of the inputs come before Spark starts, which takes seconds.
     sources.refresh()
     only_clusters(find_fleet(sources.names, request_logs=request_log or ()), _names(clusters))
-    with _spark(master, spark_conf) as spark:
+    counted = StreamMetrics()
+    with _spark(master, spark_conf) as spark, serving(counted, endpoint):
         place = Warehouse.make(warehouse, keep_secrets=keep_secrets)
         for number, report in stream(
             spark,
@@ -213,7 +220,9 @@ def stream_command(
             rounds=rounds,
             before_round=sources.refresh,
         ):
-            StreamRound(number, report).show(json=json)
+            counted.round_ended(report)
+            if report.changed:
+                StreamRound(number, report).show(json=json)
 
 
 @app.command("export")

@@ -59,7 +59,8 @@ class StreamRound:
             print_json({"round": self.number, **report.as_json()}, indented=False)
         else:
             rows = sum(report.new_rows.values())
-            print_text(f"round {self.number}: {', '.join(report.changed)}: {_count(rows, 'new row')}")
+            took = f"{_count(rows, 'new row')} of {report.new_bytes:,} new bytes in {report.seconds:.1f} s"
+            print_text(f"round {self.number}: {_some(report.changed)}: {took}")
             sys.stdout.flush()
 
 
@@ -165,9 +166,7 @@ class HistoryView:
     def text(self) -> Iterator[str]:
         """Yield the commits with their times and clusters, the oldest first."""
         for mark in self.marks:
-            names = ", ".join(mark.changed[:_NAMES_MAX])
-            more = len(mark.changed) - _NAMES_MAX
-            yield f"{mark.number:>8}  {_time(mark)}  {names}" + (f" and {more:,} more" if more > 0 else "")
+            yield f"{mark.number:>8}  {_time(mark)}  {_some(mark.changed)}"
 
     def document(self) -> dict[str, Any]:  # Any: JSON values
         """Return `history --json`."""
@@ -250,3 +249,8 @@ def _time(mark: Mark) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_MAX
+    return ", ".join(names[:_NAMES_MAX]) + (f" and {more:,} more" if more > 0 else "")

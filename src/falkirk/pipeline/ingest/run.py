@@ -31,16 +31,23 @@ if TYPE_CHECKING:
     from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 SPLIT_BYTES: Final = 32 * 1024 * 1024
+_COMMIT: Final = "committing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:
-    """Result of an ingest. `rows` counts what the warehouse now holds of the clusters, `new_rows` what was added."""
+    """Result of an ingest. `rows` counts what the warehouse now holds of the clusters, `new_rows` what was added.
+
+    Whatever was in the files `at_ms` is in the tables. `new_bytes` of files were read, and it took `seconds`.
+    """
 
     clusters: int
     changed: tuple[str, ...]
     rows: dict[str, int] = field(default_factory=dict)
     new_rows: dict[str, int] = field(default_factory=dict)
+    new_bytes: int = 0
+    at_ms: int = 0
+    seconds: float = 0
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Return the document of `fleet ingest --json`."""
@@ -49,6 +56,9 @@ class IngestReport:
             "changed": list(self.changed),
             "rows": self.rows,
             "new_rows": self.new_rows,
+            "new_bytes": self.new_bytes,
+            "as_of_ms": self.at_ms,
+            "seconds": round(self.seconds, 3),
         }
 
 
@@ -70,13 +80,14 @@ def ingest(
     """
     progress = NoProgress() if progress is None else progress
     with warehouse.writing(wait=wait):
+        at_ms, began = time.time_ns() // 1_000_000, time.monotonic()
         options = IngestOptions(
             warehouse=warehouse.uri,
             tables=tables,
             split_bytes=split_bytes,
             keep_secrets=warehouse.keeps_secrets(),
             rebuild=rebuild,
-            at_ms=time.time_ns() // 1_000_000,
+            at_ms=at_ms,
         )
         surveys = _survey(spark, _with_unknown(fleet, warehouse), options, progress)
         _check_seen(surveys)
@@ -94,8 +105,12 @@ def ingest(
             made.setdefault(cluster, []).append(piece)
         changes = [_change(survey, made.get(survey.cluster, ())) for survey in surveys]
         if changed := [change for change in changes if _is_changed(change)]:
+            progress.update(_COMMIT, 0, 1)
             warehouse.commit(changed)
-    return _report(changes)
+            progress.update(_COMMIT, 1, 1)
+    report = _report(changes)
+    new_bytes = sum(unit.end - unit.start for batch in batches for unit in batch)
+    return replace(report, at_ms=at_ms, new_bytes=new_bytes, seconds=time.monotonic() - began)
 
 
 def _with_unknown(fleet: Fleet, warehouse: Warehouse) -> Fleet:

@@ -36,7 +36,7 @@ def stream(
     rounds: int | None = None,
     before_round: Callable[[], object] = lambda: None,
 ) -> Iterator[tuple[int, IngestReport]]:
-    """Ingest again and again; yield (number, report) of each round that changed something.
+    """Ingest again and again; yield (number, report) of each round.
 
     Inputs are expanded anew each round, so new clusters and files join. Ends after `rounds`, or after the round in
     which SIGINT or SIGTERM arrived. Calls `before_round` before each round, to fetch what is not in files yet. Raises
@@ -46,9 +46,7 @@ def stream(
         for number in count(1):
             before_round()
             fleet = only_clusters(find_fleet(inputs, request_logs=request_logs), clusters)
-            report = ingest(spark, warehouse, fleet, tables=tables, wait=True)
-            if report.changed:
-                yield number, report
+            yield number, ingest(spark, warehouse, fleet, tables=tables, wait=True)
             if number == rounds or stopped.wait(interval_seconds):
                 return
 
