@@ -1,9 +1,11 @@
-"""Typed records of a snapshot through Spark, against Kafka's dump tool and against a row-by-row decoder.
+"""Typed records of a snapshot through an ingest and through Spark, against Kafka's dump tool and a row-by-row decoder.
 
 Budget: records per second and core, >= 20x the dump tool's text, >= 8x a row-at-a-time decoder in the same Spark. Spark
-has one core; its start and a first round are left out, while the dump tool's time includes the start of its JVM.
+has one core; its start and a first round are left out, while the dump tool's time includes the start of its JVM. Of an
+ingest it is the work of a worker from bytes to the files of the warehouse.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,10 +16,16 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 
 from dump_log import TOOL, to_nowhere
+from falkirk.pipeline.filesystem import open_location
+from falkirk.pipeline.ingest.run_unit import run_units
+from falkirk.pipeline.ingest.survey import IngestOptions
+from falkirk.pipeline.ingest.unit import Unit, UnitKind
 from falkirk.pipeline.sources.register import register_sources
 from falkirk.pipeline.spark.rows import spark_batches, spark_schema
 from falkirk.pipeline.spark.session import start_session
+from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.metadata_records import METADATA_RECORDS
+from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.json_form import to_json
 from falkirk.protocol.metadata_record import decode_metadata_record
 from falkirk.protocol.record import Record
@@ -52,15 +60,29 @@ def measure(kafka: Peer) -> None:
 
     typed(small)
     row_by_row(snapshot(kafka, topics=100))
-    ours, rows, dumps = [], [], []
+    ours, ingests, rows, dumps = [], [], [], []
     for _ in range(TURNS):
+        ingests.append(ingested(large))
         ours.append(typed(large))
         rows.append(row_by_row(small))
         run = run_process(to_nowhere(kafka.command(TOOL, "--cluster-metadata-decoder", "--files", str(small))))
         dumps.append(run.cpu_seconds / (TOPICS_OF_PEERS * 101))
     spark.stop()
+    print_line("typed records through an ingest, a record and core", ingests, dumps, budget=20, against="the dump tool")
     print_line("typed records through Spark, a record and core", ours, dumps, budget=20, against="Kafka's dump tool")
     print_line("typed records through Spark, a record and core", ours, rows, budget=8, against="row by row in Spark")
+
+
+def ingested(path: Path) -> float:
+    """Write the records of a file into a warehouse as a worker does; return the processor time of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        warehouse, location = Warehouse.make(folder), open_location(str(path))
+        size = path.stat().st_size
+        unit = Unit(kind=UnitKind.METADATA_RECORDS, cluster="a", location=location, node_id=1, end=size)
+        options = IngestOptions(warehouse=warehouse.uri, tables=frozenset(TABLES), split_bytes=size)
+        began = time.process_time()
+        [(_, piece)] = run_units([unit], options)
+        return (time.process_time() - began) / sum(file.rows for file in piece.files)
 
 
 def totals(frame: Any) -> int:

@@ -78,7 +78,7 @@ def write_answers(folder: Path, rows: dict[str, list[dict]]) -> Answers:
         (folder / name).mkdir(parents=True)
         table = pa.Table.from_pylist(rows.get(name, []), pa.schema(columns))
         parquet.write_table(table, folder / name / "part.parquet")
-    return Answers(None, folder)
+    return Answers(folder)
 
 
 @dataclass

@@ -63,7 +63,6 @@ _DAY_MS: Final = 86_400_000
 _VOTER: Final = 1
 _BROKERS: Final = (2, 3, 4)
 _GHOST: Final = 9
-_PARTITIONS_PER_TOPIC: Final = 20
 _EPOCH: Final = 3
 _Versioned = tuple["WireMessage", int]
 _INT16: Final = struct.Struct(">h")
@@ -77,6 +76,7 @@ class FleetShape:
     partitions: int = 100
     groups: int = 5
     coordinator_partitions: int = 50
+    partitions_per_topic: int = 20
     seed: int = 1
 
 
@@ -97,7 +97,7 @@ class _MadeCluster:
         self._shape = shape
         self._cluster_id = uuid_text(self._uuid())
         self._log_dir = {broker: self._uuid() for broker in (_VOTER, *_BROKERS, _GHOST)}
-        self._topics = [self._uuid() for _ in range(-(-shape.partitions // _PARTITIONS_PER_TOPIC))]
+        self._topics = [self._uuid() for _ in range(-(-shape.partitions // shape.partitions_per_topic))]
         self._began_ms = _BEGIN_MS + self._random.randrange(200) * _DAY_MS
 
     def write(self, folder: Path) -> None:
@@ -138,10 +138,10 @@ class _MadeCluster:
         yield from self._registrations(self._before, at, fenced=False)
         version = at.partition_record_version
         for partition in range(self._shape.partitions):
-            topic_id = self._topics[partition // _PARTITIONS_PER_TOPIC]
-            number = partition % _PARTITIONS_PER_TOPIC
+            topic_id = self._topics[partition // self._shape.partitions_per_topic]
+            number = partition % self._shape.partitions_per_topic
             if number == 0:
-                name = f"topic-{partition // _PARTITIONS_PER_TOPIC:04}"
+                name = f"topic-{partition // self._shape.partitions_per_topic:04}"
                 yield TopicRecord(name, topic_id), 0
                 yield ConfigRecord(2, name, "retention.ms", str(self._random.randrange(1, 30) * _DAY_MS)), 0
             yield self._partition(topic_id, number, at), version
@@ -201,8 +201,8 @@ class _MadeCluster:
         for _ in range(1 + self._shape.partitions // 50):
             partition = self._random.randrange(self._shape.partitions)
             change = PartitionChangeRecord(
-                partition_id=partition % _PARTITIONS_PER_TOPIC,
-                topic_id=self._topics[partition // _PARTITIONS_PER_TOPIC],
+                partition_id=partition % self._shape.partitions_per_topic,
+                topic_id=self._topics[partition // self._shape.partitions_per_topic],
             )
             in_sync = self._random.sample(_BROKERS, 2)
             change.isr = tuple(in_sync)

@@ -1,11 +1,13 @@
 """`ingest`, `stream` and `vacuum` are killed at random places: whoever reads the warehouse finds it whole.
 
-FALKIRK_FLEET_KILLS (6) is the number of kills, FALKIRK_FLEET_SEED (1) chooses the places.
+FALKIRK_FLEET_KILLS is the number of kills (by default 6 with Spark, and 24 without), FALKIRK_FLEET_SEED (1) chooses
+the places.
 """
 
 import json
 import os
 import random
+from functools import partial
 
 import duckdb
 import pytest
@@ -18,7 +20,7 @@ from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import TopicRecord
 
-KILLS = int(os.environ.get("FALKIRK_FLEET_KILLS", "6"))
+KILLS = os.environ.get("FALKIRK_FLEET_KILLS")
 SEED = int(os.environ.get("FALKIRK_FLEET_SEED", "1"))
 INGEST = ("fleet", "ingest", "fleet.yaml")
 STREAM = ("fleet", "stream", "fleet.yaml", "--rounds", 2, "--interval", 0)
@@ -47,8 +49,10 @@ def topics(found):
 
 
 @pytest.mark.slow
-@pytest.mark.spark
-def test_a_writer_that_is_killed_anywhere_leaves_a_warehouse_that_is_read_whole(tmp_path):
+@pytest.mark.parametrize("with_spark", [False, pytest.param(True, marks=pytest.mark.spark)])
+def test_a_writer_that_is_killed_anywhere_leaves_a_warehouse_that_is_read_whole(tmp_path, with_spark):
+    run = partial(run_killed, with_spark=with_spark)
+    kills = int(KILLS or (6 if with_spark else 24))
     chance = random.Random(SEED)
     folder = tmp_path / "fleet-warehouse"
     made = [MadeCluster(root=tmp_path / "fleet" / name).make() for name in ("one", "two")]
@@ -66,26 +70,26 @@ def test_a_writer_that_is_killed_anywhere_leaves_a_warehouse_that_is_read_whole(
     events = {}
     for words in (INGEST, STREAM, VACUUM):
         grow()
-        _, events[words] = run_killed(tmp_path, folder, words)
+        _, events[words] = run(tmp_path, folder, words)
     before, killed = read_whole(folder), 0
     assert topics(before) == sorted(2 * written[:-1])
-    for number in range(KILLS):
+    for number in range(kills):
         words = (INGEST, STREAM, VACUUM)[number % 3]
         grow()
         place = {"event": chance.randint(1, events[words]), "delay": chance.uniform(0, LAST_DELAY)}
-        status, _ = run_killed(tmp_path, folder, words, **place)
+        status, _ = run(tmp_path, folder, words, **place)
         killed += status < 0
         found = read_whole(folder)
         # Both clusters change at one moment, and nothing that was there goes.
         assert topics(found) in [sorted(2 * written[:end]) for end in range(len(written) + 1)], (words, place)
         assert len(topics(found)) >= len(topics(before)), (words, place)
         before = found
-    assert killed >= KILLS // 2, "too many came to their end"
+    assert killed >= kills // 2, "too many came to their end"
     for words in (INGEST, VACUUM):
-        run_killed(tmp_path, folder, words)
+        run(tmp_path, folder, words)
     last = read_whole(folder)
     assert topics(last) == sorted(2 * written)
-    run_killed(tmp_path, tmp_path / "none", (*INGEST, "--warehouse", "at-once"))
+    run(tmp_path, tmp_path / "none", (*INGEST, "--warehouse", "at-once"))
     assert last == read_whole(tmp_path / "at-once")
     warehouse = Warehouse.open(str(folder))
     assert all_files(warehouse) == live_files(warehouse)
