@@ -6,6 +6,7 @@ and writes to DIR (default: dist): sdist, wheel, man pages, NOTES.md, sbom.json 
 
 import argparse
 import datetime as dt
+import gzip
 import hashlib
 import json
 import os
@@ -58,7 +59,7 @@ def cut(version: str, out: Path) -> None:
     for target in ("sdist", "wheel"):
         command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(out)]
         subprocess.run(command, cwd=ROOT, env=os.environ | {"SOURCE_DATE_EPOCH": epoch}, check=True)
-    _pack_man_pages(out / f"falkirk-{version}-man.tar.gz")
+    _pack_man_pages(out / f"falkirk-{version}-man.tar.gz", int(epoch))
     (out / "NOTES.md").write_text(notes)
     (out / "sbom.json").write_text(json.dumps(bill_of_materials(version), indent=2) + "\n")
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(out.iterdir())]
@@ -66,13 +67,22 @@ def cut(version: str, out: Path) -> None:
     print(f"falkirk {version} is in {out}, and tagged v{version}. Look at it, then push commit and tag.")
 
 
-def _pack_man_pages(archive: Path) -> None:
+def _pack_man_pages(archive: Path, epoch: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(ROOT / "tools" / "man_pages.py"), folder]
         subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=True)
-        with tarfile.open(archive, "w:gz") as pages:
-            for page in sorted(Path(folder).iterdir()):
-                pages.add(page, f"man1/{page.name}")
+        pack(Path(folder), "man1", archive, epoch)
+
+
+def pack(folder: Path, name: str, archive: Path, epoch: int) -> None:
+    """Write the files of a folder into an archive as `name/...`: the same bytes each time, whoever does it and when."""
+    with archive.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=epoch) as packed:
+        with tarfile.open(fileobj=packed, mode="w") as pages:
+            for page in sorted(folder.iterdir()):
+                member = tarfile.TarInfo(f"{name}/{page.name}")
+                member.size, member.mtime, member.mode = page.stat().st_size, epoch, 0o644
+                with page.open("rb") as content:
+                    pages.addfile(member, content)
 
 
 def set_version(version: str) -> str:

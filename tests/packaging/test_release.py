@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 from played_pages import ROOT
+
+from release import pack
 
 NAMES = {
     "NOTES.md", "SHA256SUMS", "sbom.json", "falkirk-9.8.7.tar.gz", "falkirk-9.8.7-py3-none-any.whl",
@@ -53,3 +56,16 @@ def test_a_release_of_a_changed_tree_or_of_no_version_is_refused_and_changes_not
     subprocess.run(["git", "-C", clone, "checkout", "--quiet", "."], check=True)
     assert "a version such as 0.2.0" in release(clone, "nine").stderr
     assert not subprocess.run(["git", "-C", clone, "status", "--short"], check=True, capture_output=True).stdout
+
+
+def test_an_archive_is_the_same_bytes_whenever_it_is_made(tmp_path):
+    made = []
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "falkirk.1").write_text("a page")
+        os.utime(folder / "falkirk.1", (number, number))
+        (folder / "falkirk.1").chmod(0o600 + number)
+        pack(folder, "man1", tmp_path / f"{number}.tar.gz", 1_700_000_000)
+        made.append((tmp_path / f"{number}.tar.gz").read_bytes())
+    assert made[0] == made[1]
