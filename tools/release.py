@@ -76,13 +76,16 @@ def _pack_man_pages(archive: Path, epoch: int) -> None:
 
 def pack(folder: Path, name: str, archive: Path, epoch: int) -> None:
     """Write the files of a folder into an archive as `name/...`: the same bytes each time, whoever does it and when."""
-    with archive.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=epoch) as packed:
-        with tarfile.open(fileobj=packed, mode="w") as pages:
-            for page in sorted(folder.iterdir()):
-                member = tarfile.TarInfo(f"{name}/{page.name}")
-                member.size, member.mtime, member.mode = page.stat().st_size, epoch, 0o644
-                with page.open("rb") as content:
-                    pages.addfile(member, content)
+    with (
+        archive.open("wb") as file,
+        gzip.GzipFile("", "wb", fileobj=file, mtime=epoch) as packed,
+        tarfile.open(fileobj=packed, mode="w") as pages,
+    ):
+        for page in sorted(folder.iterdir()):
+            member = tarfile.TarInfo(f"{name}/{page.name}")
+            member.size, member.mtime, member.mode = page.stat().st_size, epoch, 0o644
+            with page.open("rb") as content:
+                pages.addfile(member, content)
 
 
 def set_version(version: str) -> str:
