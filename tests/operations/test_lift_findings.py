@@ -104,6 +104,18 @@ def test_a_controller_that_is_registered_and_neither_votes_nor_observes_is_a_gho
     assert ghost.text.endswith("Its highest metadata.version is 4.2-IV1")
 
 
+@pytest.mark.parametrize(("registered", "is_named"), [(29, True), (30, False), (31, True)])
+def test_a_controller_that_is_registered_with_other_levels_than_it_has_is_named(registered, is_named):
+    """The registration of its last start is still there: the next upgrade would be decided by it."""
+    record = RegisterControllerRecord(1, bytes(16), features=[ControllerFeature("metadata.version", 7, registered)])
+    found = list(findings.stale_registrations(image(record), SEEN))
+    assert [(each.kind, each.fields) for each in found] == [
+        (WarningKind.STALE_REGISTRATION, {"node_id": 1, "registered": registered, "max_supported": 30})
+    ] * is_named
+    silent = replace(SEEN, answers={1: GONE, 2: ANSWER})
+    assert list(findings.stale_registrations(image(record), silent)) == []
+
+
 def test_a_voter_that_is_not_registered_is_in_the_way():
     registered = image(RegisterControllerRecord(1, bytes(16), features=[]))
     assert list(findings.unregistered_voters(registered, SEEN)) == []

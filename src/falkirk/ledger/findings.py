@@ -61,6 +61,7 @@ class WarningKind(enum.StrEnum):
     GROUP_LEFT_ALONE = "group_left_alone"
     GHOST_BROKER = "ghost_broker"
     GHOST_CONTROLLER = "ghost_controller"
+    STALE_REGISTRATION = "stale_registration"
     MEMBERS_REFUSED = "members_refused"
     PRODUCERS_WAIT = "producers_wait"
     VOTER_NOT_AT_BOOTSTRAP = "voter_not_at_bootstrap"

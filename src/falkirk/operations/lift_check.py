@@ -24,6 +24,7 @@ from falkirk.operations.lift_findings import (
     quorum_layout,
     refused_members,
     silent_nodes,
+    stale_registrations,
     stuck_producers,
     unregistered_voters,
     unsupporting_nodes,
@@ -259,6 +260,7 @@ def _findings(observation: Observation, logs: ReadLogs | None, target: Target) -
     yield from isr_blockers(lacking_in(image))
     yield from plan.warnings
     yield from ghost_controllers(image, observation.quorum)
+    yield from stale_registrations(image, observation)
     yield from refused_members(plan.groups.reported())
     yield from stuck_producers(observation, logs.with_client_version, plan.features_after, target.release)
 

@@ -116,6 +116,27 @@ def ghost_controllers(image: MetadataImage, quorum: QuorumDescription | None) ->
         )
 
 
+def stale_registrations(image: MetadataImage, observation: Observation) -> Iterator[LedgerWarning]:
+    """Yield a warning for each controller that is registered with other levels than its binaries have.
+
+    Kafka's waits for ever where its first request to register times out; the registration of its last start stays, and
+    levels are checked against that.
+    """
+    for node_id, registration in sorted(image.cluster.controllers.items()):
+        answer, registered = observation.answers.get(node_id), metadata_levels(registration.features)
+        if not isinstance(answer, NodeVersions) or registered is None or _is_falkirk(answer):
+            continue
+        supported = answer.supported_features.get(METADATA_VERSION)
+        if supported is not None and supported.highest != registered[1]:
+            yield LedgerWarning(
+                kind=WarningKind.STALE_REGISTRATION,
+                fields={"node_id": node_id, "registered": registered[1], "max_supported": supported.highest},
+                text=f"controller {node_id} runs binaries up to {level_name(supported.highest)} and is registered with "
+                f"{level_name(registered[1])}: it has not registered since its start, and levels are checked against "
+                "what is registered; restart it once more",
+            )
+
+
 def unregistered_voters(image: MetadataImage, observation: Observation) -> Iterator[Blocker]:
     """Yield a blocker for each voter that has not registered: most likely falkirk's controller of another lift.
 
