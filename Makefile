@@ -34,7 +34,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
-demo: setup ## a cluster goes from 4.3 to 3.9 under load, four minutes
+demo: setup ## a cluster goes from 4.3 to 3.9 under load and a watch, four minutes
 	$(BIN)/python demo/run.py
 
 # Pure and quick: two minutes on two cores.

@@ -124,6 +124,7 @@ def cordon(stage: Stage) -> None:
     assert stage.watch is not None
     stage.watch.await_state(CLUSTER, TO, "closed")
     stage.say(f"\nThe watch: {escape(stage.watch.last_event(CLUSTER, TO))}")
+    stage.watch.picture("watch-orders.png", f"cluster?name={CLUSTER}", 3000)
 
 
 def losses_of_going_down(stage: Stage) -> list[str]:
@@ -222,14 +223,14 @@ def page(stage: Stage) -> None:
     assert watch is not None
     if not watch.address:
         raise LeftOutError("the watch was not started")
-    OUT.mkdir(exist_ok=True)
-    shots = {"watch-board.png": ("", 420), "watch-orders.png": (f"cluster?name={CLUSTER}", 2400)}
-    shots["watch-kafka.png"] = (f"cluster?name={real_kafka.CLUSTER}", 2400)
     with stage.console.status("Chromium takes pictures ..."):
-        made = [name for name, (path, height) in shots.items() if watch.screenshot(path, OUT / name, height)]
-    if made:
-        stage.say(f"Pictures: {', '.join(str((OUT / name).relative_to(HERE.parent)) for name in made)}")
-    else:
+        watch.picture("watch-board.png", "", 560)
+        watch.picture("watch-kafka.png", f"cluster?name={real_kafka.CLUSTER}", 3000)
+    OUT.mkdir(exist_ok=True)
+    for picture in watch.pictures:
+        copied = shutil.copy(picture, OUT)
+        stage.say(f"A picture is {Path(copied).relative_to(HERE.parent)}.")
+    if not watch.pictures:
         stage.say("[dim](no picture: Debian's package `chromium` is not installed)[/]")
     stage.say(f"The page is at {watch.address}")
     if sys.stdin.isatty() and sys.stdout.isatty():

@@ -28,6 +28,7 @@ class Watching:
 
     def __init__(self, folder: Path) -> None:
         self.address = ""
+        self.pictures: list[Path] = []
         self._folder = folder
         self._log = folder / "watch.log"
         self._clusters: list[dict[str, Any]] = []
@@ -97,11 +98,12 @@ class Watching:
         except URLError:
             return []
 
-    def screenshot(self, path: str, file: Path, height: int) -> bool:
-        """Write a picture of a page; return whether there is a browser to do so. Raises NodeError if it fails."""
+    def picture(self, name: str, path: str, height: int) -> bool:
+        """Add a picture of a page; return whether there is a browser to do so. Raises NodeError if it fails."""
         browser = shutil.which("chromium") or shutil.which("google-chrome")
         if browser is None:
             return False
+        file = self._folder / name
         # Its sandbox does not start as root.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         profile = f"--user-data-dir={self._folder / 'chromium'}"
@@ -110,4 +112,5 @@ class Watching:
         ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S)
         if not file.is_file():
             raise NodeError(f"chromium made no picture: {ended.stderr[-500:]}")
+        self.pictures.append(file)
         return True

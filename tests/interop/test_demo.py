@@ -1,6 +1,7 @@
 """The demo runs to its end, and leaves no process behind, however it ends."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +91,13 @@ def test_a_cluster_goes_to_39_under_clients_and_no_acked_record_is_lost(demo: De
     assert "level-lowered: 0 losses" in lifted
     assert lifted.count("Kafka 3.9 can start.") == 3
     assert "acked records are there, each of them once." in lifted
+    assert "says: the way to 3.9 is open." in story
+    assert f"The watch: orders: the way to 3.9 is closed: broker 1: {loss}" in story
+    _, _, end = lifted.partition("What the watch has seen")
+    assert "The page is at http://127.0.0.1:" in end
+    if shutil.which("chromium"):
+        pictures = [SCRIPT.parents[1] / "demo-out" / f"watch-{name}.png" for name in ("board", "orders", "kafka")]
+        assert [picture.read_bytes()[:4] for picture in pictures] == [b"\x89PNG"] * 3
     becomes(demo.processes, set())
 
 

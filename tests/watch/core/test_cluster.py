@@ -9,6 +9,7 @@ from falkirk.client.cluster_description import ClusterNode
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
 from falkirk.ledger.findings import BlockerKind
+from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.records.batch import MetadataBatch
 from falkirk.metadata.records.errors import RecordError
 from falkirk.operations.lift_observation import Observation
@@ -29,6 +30,7 @@ from falkirk.versions.supported_range import SupportedRange
 from falkirk.watch.core.cluster import ClusterState, load_ledger
 from falkirk.watch.core.findings import DriftKind, EventKind, WayState
 from falkirk.watch.core.freshness import GROUPS, METADATA, TRANSACTIONS
+from falkirk.watch.core.metadata_ledger import Snapshot
 from falkirk.watch.core.transitions import KnownWay
 
 LEVEL = MetadataVersion.parse("4.4-IV1").level
@@ -255,3 +257,26 @@ def test_what_no_record_did_is_another_event_each_time():
         state.read(GROUPS, now_ms)
         keys |= {event.key for event in state.drain_events()}
     assert len(keys) == 2 * len(closed)
+
+
+def test_a_level_that_a_snapshot_lowers_is_an_event():
+    world = World()
+    lowered = MetadataVersion.parse("3.9-IV0")
+    level = encode_metadata_record(FeatureLevelRecord("metadata.version", lowered.level), 0)
+    end = world.offset + 100
+    world.state.replace_metadata(Snapshot((batch_of([level], 0, "s"),), Provenance(end, 2, NOW - 5)), NOW)
+    [event] = world.state.drain_events()
+    assert (event.kind, event.fields) == (EventKind.LEVEL_CHANGED, {"from": "4.4-IV1", "to": "3.9-IV0"})
+    assert event.at_ms == NOW - 5
+    assert world.states()["3.9"] is WayState.NOT_BELOW
+
+
+def test_a_way_that_closes_again_after_the_level_was_down_is_news():
+    world = World()
+    low, high = ((FeatureLevelRecord("metadata.version", level), 0) for level in (21, LEVEL))
+    assert (EventKind.WAY_CLOSED, "3.9") in world.append(acl())
+    world.append((RemoveAccessControlEntryRecord(b"a".ljust(16, b"\0")), 0), low)
+    world.append(high)
+    assert (EventKind.WAY_CLOSED, "3.9") in world.append(acl())
+    world.append(low)
+    assert (EventKind.WAY_CLOSED, "3.9") in world.append(high)

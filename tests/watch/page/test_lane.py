@@ -56,3 +56,15 @@ def test_the_time_ends_with_the_findings_or_with_what_came_after_them():
     found = msgspec.structs.replace(made_findings(), at_ms=BEGIN_MS)
     later = made_event("prod", "way_opened", "4.1", BEGIN_MS + HOUR_MS)
     assert make_picture(found, [later]).end_ms == BEGIN_MS + HOUR_MS
+
+
+def test_a_way_ends_where_the_level_is_lowered_to_it_and_begins_unseen_when_it_rises():
+    events = [
+        made_event("prod", "way_closed", "4.1", BEGIN_MS + HOUR_MS),
+        made_event("prod", "level_changed", None, BEGIN_MS + 2 * HOUR_MS, **{"from": "4.3-IV0", "to": "3.9-IV0"}),
+        made_event("prod", "level_changed", None, BEGIN_MS + 3 * HOUR_MS, **{"from": "3.9-IV0", "to": "4.3-IV0"}),
+    ]
+    picture = make_picture(made_findings(losses=0), events)
+    assert states(picture, "to 4.1") == ["unseen", "closed", "not_below", "unseen"]
+    assert states(picture, "to 3.8") == ["open"], "it was below all the time"
+    assert [span.text for span in lane(picture, "level").spans] == ["4.3-IV0", "3.9-IV0", "4.3-IV0"]

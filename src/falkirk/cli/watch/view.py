@@ -36,8 +36,7 @@ class FindingsView:
             yield f"  {drift.text}"
         for source in found.sources:
             if not source.is_fresh:
-                needs = f" (needs {source.needs})" if source.needs else ""
-                yield f"  not known: {source.name}: {source.reason or 'not read yet'}{needs}"
+                yield f"  not known: {source.reason_unknown(found.at_ms)}"
 
     def document(self) -> Findings:
         """Return the findings."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from falkirk.operations.lift_observation import Observation
     from falkirk.protocol.record_batch import RecordBatch
     from falkirk.protocol.topic_partition import TopicPartition
+    from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.watch.core.findings import GroupState, NodeState, WatchEvent
     from falkirk.watch.core.transitions import KnownWay
 
@@ -123,20 +124,20 @@ class ClusterState:
     def append_metadata(self, batches: Iterable[MetadataBatch], now_ms: int) -> None:
         """Apply batches one by one, so that each event has its record. Raises RecordError."""
         for batch in batches:
-            index, before = self._ledger.index, self._ledger.image.features.metadata_version
-            version = index.version
+            before, version = self._ledger.image.features.metadata_version, self._ledger.index.version
             self._ledger.append(batch)
-            after = self._ledger.image.features.metadata_version
-            if before is not None and after is not None and before != after:
-                at = f"{METADATA_LOG}@{batch.end_offset}"
-                self._transitions.level_changed(str(before), str(after), at=at, at_ms=batch.timestamp)
-            if index.version != version:
+            self._note_level(before, batch.timestamp)
+            if self._ledger.index.version != version:
                 self._note_ways(batch.timestamp)
         self._ends.add(now_ms, self._ledger.end_offset)
 
     def replace_metadata(self, snapshot: Snapshot, now_ms: int) -> None:
         """Apply a snapshot that has replaced the log behind what was read. Raises RecordError."""
+        before = self._ledger.image.features.metadata_version
         self._ledger.replace(snapshot)
+        # A lowering is committed by a snapshot: no record that is read says so.
+        written_ms = snapshot.provenance.timestamp
+        self._note_level(before, written_ms if written_ms >= 0 else now_ms)
         self._note_ways(now_ms)
 
     def note_clock(self, batch_ms: int, now_ms: int) -> None:
@@ -253,8 +254,8 @@ class ClusterState:
         return self._sources[source].as_of_ms is not None
 
     def _unknown(self, now_ms: int) -> tuple[str, ...]:
-        stale = (source for source in self._sources.values() if not source.is_fresh(now_ms))
-        return tuple(source.reason_unknown(now_ms) for source in stale)
+        sources = (source.source(now_ms) for source in self._sources.values())
+        return tuple(source.reason_unknown(now_ms) for source in sources if not source.is_fresh)
 
     def _losses(self) -> LossesView:
         versions = (self._ledger.index.version, self._groups.version)
@@ -267,6 +268,13 @@ class ClusterState:
             self._rows = self._groups.version, self._groups.group_states(), self._groups.transactions()
         return self._rows
 
+    def _note_level(self, before: MetadataVersion | None, at_ms: int) -> None:
+        """Note that metadata.version is another one than before."""
+        after = self._ledger.image.features.metadata_version
+        if before is not None and after is not None and before != after:
+            at = f"{METADATA_LOG}@{self._ledger.end_offset}"
+            self._transitions.level_changed(str(before), str(after), at=at, at_ms=at_ms)
+
     def _note_ways(self, at_ms: int, at: str | None = None) -> None:
         """Note ways that were closed or opened by what was read."""
         own = self._ledger.image.features.metadata_version
@@ -275,9 +283,11 @@ class ClusterState:
         at = at or f"{METADATA_LOG}@{self._ledger.end_offset}"
         index, groups_count = self._ledger.index, self._was_read(GROUPS)
         for number, target in enumerate(self._targets):
-            if target.metadata_version >= own:
-                continue
             word = target.release.word
+            if target.metadata_version >= own:
+                # Once the level has risen again, closing it is news again.
+                self._transitions.forget(word)
+                continue
             is_closed = index.has_any(index.rules_of(number).lost) or (groups_count and self._groups.has_losses(number))
             if not (is_closed or groups_count) or not self._transitions.is_news(word, is_closed=is_closed):
                 continue

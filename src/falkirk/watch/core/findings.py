@@ -127,6 +127,14 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     needs: str | None = None
     lag: int = 0
 
+    def reason_unknown(self, at_ms: int) -> str:
+        """Return one clause on why the source is not fresh, at the time of the findings."""
+        if self.reason is not None:
+            return f"{self.name}: {self.reason}" + (f" (needs {self.needs})" if self.needs else "")
+        if self.as_of_ms is None:
+            return f"{self.name}: not read yet" + (f", {self.lag} records behind" if self.lag else "")
+        return f"{self.name}: last read {max(at_ms - self.as_of_ms, 0) // 1000} s ago"
+
 
 class FeatureState(msgspec.Struct, frozen=True, kw_only=True):
     """A feature; `name` is the level's for metadata.version.

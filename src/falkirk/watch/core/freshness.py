@@ -42,14 +42,6 @@ class SourceState:
         """Return whether what is known counts. A clock that was set back makes nothing fresh."""
         return self.as_of_ms is not None and -self.fresh_ms <= now_ms - self.as_of_ms <= self.fresh_ms
 
-    def reason_unknown(self, now_ms: int) -> str:
-        """Return one clause on why the source is not fresh."""
-        if self.reason is not None:
-            return f"{self.name}: {self.reason}" + (f" (needs {self.needs})" if self.needs else "")
-        if self.as_of_ms is None:
-            return f"{self.name}: not read yet" + (f", {self.lag} records behind" if self.lag else "")
-        return f"{self.name}: last read {max(now_ms - self.as_of_ms, 0) // 1000} s ago"
-
     def source(self, now_ms: int) -> Source:
         """Return it as findings have it."""
         return Source(

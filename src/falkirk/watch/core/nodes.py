@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.client.node_versions import NodeVersions
 from falkirk.operations.lift_findings import level_name
-from falkirk.versions.features import KRAFT_VERSION
+from falkirk.versions.features import FALKIRK_DOWNGRADE, KRAFT_VERSION
 from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.watch.core.findings import Drift, DriftKind, FeatureState, NodeState
 
@@ -96,7 +96,10 @@ def feature_states(image: MetadataImage, kraft_version: int) -> tuple[FeatureSta
                 finalized=level,
                 name=level_name(level) if name == METADATA_VERSION else None,
                 supported=common,
-                can_rise_to=common[1] if common is not None and common[1] > level else None,
+                # What falkirk's controllers say of themselves is not for finalizing.
+                can_rise_to=common[1]
+                if common is not None and common[1] > level and name != FALKIRK_DOWNGRADE
+                else None,
             )
         )
     return tuple(found)

@@ -39,7 +39,7 @@ _OF_BLOCKERS: Final[Mapping[str, str]] = {
     "for good",
     BlockerKind.SILENT_NODE: "start it, or make it reachable from here",
     BlockerKind.UNREGISTERED_VOTER: "end the lift that it belongs to, or start the controller anew",
-    BlockerKind.NO_WAY: "stop the cluster, and go with `falkirk logdir`",
+    BlockerKind.NO_WAY: "docs/how-to/go-down-offline.md has the steps",
 }
 _LACKING_REPLICAS: Final = frozenset({"elr_to_isr", "last_known_leader_to_isr", "eligible_leader_replicas"})
 _SEE_RUNBOOK: Final = "docs/runbooks/blockers.md has what to do"

@@ -40,6 +40,10 @@ class Transitions:
         """Return whether a way was not known to be closed, or open."""
         return self.known.get(release, NOTHING_KNOWN).is_closed is not is_closed
 
+    def forget(self, release: str) -> None:
+        """Forget a way that leads nowhere: the cluster is at its level, or below."""
+        self.known.pop(release, None)
+
     def way_opened(self, release: str, at: str, at_ms: int) -> None:
         """Note that nothing would be lost; that a way was open when the watch began is no event. `at`: see `_add`."""
         known = self._set(release, is_closed=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from falkirk.versions.errors import VersionsError
+from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.watch.core.findings import EventKind, WayState
 
 if TYPE_CHECKING:
@@ -117,26 +119,48 @@ def _levels(found: Findings, events: Iterable[WatchEvent]) -> list[_Change]:
     return changes or [_Change(0, "level", level, level)]
 
 
-def _changes(way: Way, events: Iterable[WatchEvent]) -> list[_Change]:
-    changes = [
-        _Change(event.at_ms, _STATES[event.kind], "", event.text)
-        for event in events
-        if event.release == way.release and event.kind in _STATES
-    ]
-    first = changes[0].state if changes else None
+def _changes(way: Way, events: Sequence[WatchEvent]) -> list[_Change]:
+    """Return what the lane of a way shows: what events say, and grey where nobody knows."""
+    changes = [change for event in events if (change := _change(way, event)) is not None]
+    if not changes:
+        return _without_events(way)
+    first = changes[0].state
     if first == WayState.OPEN:
         changes.insert(0, _Change(0, WayState.CLOSED.value, "", "closed before"))
-    elif first == WayState.CLOSED:
+    else:
         changes.insert(0, _Change(0, _UNSEEN, "", "before the watch saw it"))
+    return changes
+
+
+def _change(way: Way, event: WatchEvent) -> _Change | None:
+    """Return what an event changes in the lane of a way; None if nothing."""
+    if event.kind in _STATES and event.release == way.release:
+        return _Change(event.at_ms, _STATES[event.kind], "", event.text)
+    if event.kind is not EventKind.LEVEL_CHANGED:
+        return None
+    before, after = (_level(event.fields[end]) for end in ("from", "to"))
+    if after is not None and after <= way.level:
+        return _Change(event.at_ms, WayState.NOT_BELOW.value, "", f"{event.text}: not below {way.release}")
+    if before is not None and before <= way.level:
+        return _Change(event.at_ms, _UNSEEN, "", event.text)
+    return None
+
+
+def _level(name: object) -> int | None:
+    try:
+        return MetadataVersion.parse(str(name)).level
+    except VersionsError:
+        return None
+
+
+def _without_events(way: Way) -> list[_Change]:
     point = way.point_of_no_return
-    if first is None and point is not None and point.place.timestamp_ms is not None:
-        changes = [
+    if way.state is WayState.CLOSED and point is not None and point.place.timestamp_ms is not None:
+        return [
             _Change(0, _UNSEEN, "", "before the watch saw it"),
             _Change(point.place.timestamp_ms, WayState.CLOSED.value, "", point.detail),
         ]
-    if not changes or (way.state is WayState.NOT_BELOW):
-        return [*changes, _Change(0, way.state.value, "", way.state.value.replace("_", " "))][-1:]
-    return changes
+    return [_Change(0, way.state.value, "", way.state.value.replace("_", " "))]
 
 
 def _points(way: Way) -> Iterator[tuple[int, str]]:
