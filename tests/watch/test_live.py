@@ -19,7 +19,7 @@ from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.protocol.messages import CreateAclsRequest, DeleteAclsRequest, FindCoordinatorRequest
 from falkirk.protocol.messages.create_acls_request import AclCreation
 from falkirk.protocol.messages.delete_acls_request import DeleteAclsFilter
-from falkirk.watch.core.findings import WayState
+from falkirk.watch.core.findings import EventKind, WayState
 from falkirk.watch.journal import Journal
 from falkirk.watch.metrics_server import serving_metrics
 from falkirk.watch.watch import Watch
@@ -271,3 +271,34 @@ def test_wrong_usage_is_one_sentence(arguments, code, reason):
     assert ended.returncode == code
     assert reason in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def move(cluster, *words):
+    servers = cluster.document["bootstrap_servers"]
+    command = [str(PROGRAM), "features", "--bootstrap-server", servers, *words]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_level_that_goes_down_and_up_again_is_told(running, tmp_path):
+    async def play():
+        async def until(watch, level):
+            async with asyncio.timeout(TIMEOUT_S):
+                async for findings in watch.findings():
+                    if findings.is_fresh and findings.metadata_version == level:
+                        return
+
+        async with Watch(watch_file(running, journal=str(tmp_path / "j")), tmp_path) as watch:
+            await until(watch, "4.4-IV2")
+            await asyncio.to_thread(move, running, "downgrade-all", "--release", "3.9")
+            await until(watch, "3.9-IV0")
+            await asyncio.to_thread(move, running, "upgrade", "--release-version", "4.4-IV2")
+            await until(watch, "4.4-IV2")
+
+    asyncio.run(play())
+    with Journal(tmp_path / "j") as journal:
+        told = [event for _, event in journal.events() if event.kind is EventKind.LEVEL_CHANGED]
+    assert [(event.fields["from"], event.fields["to"]) for event in told] == [
+        ("4.4-IV2", "3.9-IV0"),
+        ("3.9-IV0", "4.4-IV2"),
+    ]
