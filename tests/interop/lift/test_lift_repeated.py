@@ -38,6 +38,15 @@ class Way:
         ),
         pytest.param(
             Way(
+                roles=dict.fromkeys((1, 2, 3), (CONTROLLER,)) | {11: (BROKER,)},
+                dynamic=False,
+                hooks=IN_PLACE,
+                fields={"place": "in-place"},
+            ),
+            id="in-place-majority",
+        ),
+        pytest.param(
+            Way(
                 roles=dict.fromkeys((1, 2, 3), COMBINED),
                 dynamic=False,
                 hooks=IN_PLACE,
