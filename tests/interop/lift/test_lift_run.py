@@ -1,5 +1,7 @@
 """`falkirk lift run` on real Kafka: the level falls under load, nothing acked is lost, and no trace is left."""
 
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from falkirk_program import falkirk, log_dirs, logdir
 from kafka_cluster import COMBINED, Clusters, KafkaCluster
 from kafka_node import BROKER, CONTROLLER
 from kafka_tools import FEATURES, outputs
-from lifted_cluster import kill_controller, under_load
+from lifted_cluster import EXTRA, kill_controller, under_load
 
 pytestmark = pytest.mark.interop
 ONE = {1: COMBINED}
@@ -93,6 +95,32 @@ def test_a_lift_is_given_up_in_each_step_before_the_level_is_low(clusters: Clust
         assert lifted.status()["level"] == "4.3-IV0"
         lifted.check_voters()
         assert lifted.lift("abort").status == 1, "there is nothing to give up any more"
+
+
+@pytest.mark.full
+def test_a_disk_that_is_lost_while_falkirk_votes_alone_is_made_good_by_a_former_voters_log(
+    clusters: Clusters, tmp_path: Path
+) -> None:
+    """As docs/runbooks/lift-failures.md says it."""
+    with under_load(clusters, tmp_path, ONE, limits=LIMITS) as lifted:
+        lifted.kill_run(lambda entry: (entry["step"], entry["event"]) == ("lead", "done"))
+        assert kill_controller(tmp_path)
+        shutil.rmtree(lifted.place)
+        [source] = (path / "__cluster_metadata-0" for path in log_dirs(lifted.cluster))
+        data = lifted.place / "data"
+        log = Path(shutil.copytree(source, data / source.name, ignore=shutil.ignore_patterns("quorum-state")))
+        files = ",".join(str(path) for path in sorted(log.iterdir()) if path.suffix in (".log", ".checkpoint"))
+        dumped = falkirk("dump-log", "--cluster-metadata-decoder", "--files", files)
+        assert dumped.status == 0, dumped
+        directory_id = re.findall(rf'"voterId":{EXTRA},"voterDirectoryId":"([^"]+)"', dumped.stdout)[-1]
+        lines = ("version=1", f"cluster.id={lifted.cluster.cluster_id}", f"node.id={EXTRA}")
+        (data / "meta.properties").write_text("\n".join([*lines, f"directory.id={directory_id}", ""]))
+        ended = lifted.lift("run")
+        assert ended.status == 0, ended
+        assert lifted.status()["level"] == "3.9-IV0"
+        lifted.check_voters()
+    lifted.cluster.stop()
+    lifted.check_no_trace()
 
 
 @pytest.mark.full
