@@ -28,6 +28,11 @@ def test_every_page_with_commands_and_output_is_played():
     assert len(pages) >= 2
 
 
+def test_ports_of_played_pages_are_whole_numbers_so_that_they_can_be_moved_to_free_ones():
+    for page in pages_of(*PURE, *WITH_KAFKA):
+        assert not re.search(r"\b[23]9\d{0,2}\$", (DOCS / page).read_text()), page
+
+
 def test_commands_of_a_page_are_read_with_what_they_print():
     text = "```console\n$ a \\\n> b\n1\n...\n$ c\n```\nand\n```console\n$ d\n```\n"
     assert [(each.command, each.expected) for each in commands_of(text)] == [
