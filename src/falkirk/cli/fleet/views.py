@@ -59,8 +59,8 @@ class StreamRound:
             print_json({"round": self.number, **report.as_json()}, indented=False)
         else:
             rows = sum(report.new_rows.values())
-            took = f"{_count(rows, 'new row')} of {report.new_bytes:,} new bytes in {report.seconds:.1f} s"
-            print_text(f"round {self.number}: {_some(report.changed)}: {took}")
+            added = f"{_count(rows, 'new row')} of {report.new_bytes:,} new bytes in {report.seconds:.1f} s"
+            print_text(f"round {self.number}: {_some(report.changed)}: {added}")
             sys.stdout.flush()
 
 
