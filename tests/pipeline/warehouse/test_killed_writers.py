@@ -7,13 +7,13 @@ the places.
 import json
 import os
 import random
-from functools import partial
+from contextlib import nullcontext
 
 import duckdb
 import pytest
 from data_files import all_files, live_files
 from deltalake import DeltaTable
-from killed_programs import run_killed
+from killed_programs import killed_without_spark, run_killed
 from made_clusters import MadeCluster
 
 from falkirk.pipeline.tables import TABLES
@@ -51,8 +51,12 @@ def topics(found):
 @pytest.mark.slow
 @pytest.mark.parametrize("with_spark", [False, pytest.param(True, marks=pytest.mark.spark)])
 def test_a_writer_that_is_killed_anywhere_leaves_a_warehouse_that_is_read_whole(tmp_path, with_spark):
-    run = partial(run_killed, with_spark=with_spark)
     kills = int(KILLS or (6 if with_spark else 24))
+    with nullcontext(run_killed) if with_spark else killed_without_spark(tmp_path) as run:
+        check(tmp_path, run, kills)
+
+
+def check(tmp_path, run, kills):
     chance = random.Random(SEED)
     folder = tmp_path / "fleet-warehouse"
     made = [MadeCluster(root=tmp_path / "fleet" / name).make() for name in ("one", "two")]

@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JAVA_MIN: Final = 17
-# Times are UTC everywhere. Arrow both ways; no progress bar between our own lines. The driver lists a few thousand
-# files faster than a Spark job does.
+# Times are UTC everywhere. Arrow both ways; no progress bar between our own lines.
 _DEFAULTS: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.ui.showConsoleProgress": "false",
 }
 # In one process nothing else has to reach it.
