@@ -3,14 +3,18 @@
 Budgets: the first verdict on all older releases takes at most 1.5 times what reading the metadata for a plan of one
 takes, a ratio >= 0.67; 1,000 changes a second take at most one processor, so a change takes at most 1 ms. One in a
 hundred partitions loses something. Both sides begin with the same batches in memory; groups are not in it.
+The memory of a follower is the image's: at most a quarter more, a ratio >= 0.8, in bytes.
 """
 
 import gc
+import multiprocessing
 import random
+import resource
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
 from falkirk.metadata.image.metadata_image import MetadataImage, Provenance
 from falkirk.metadata.levels.writer import WriterOptions, assess, write_values
@@ -42,9 +46,39 @@ def main() -> None:
         theirs.append(timed(lambda: plan(snapshot)))
         ours.append(timed(lambda: first_verdict(snapshot)))
     print_line(f"first verdict, {partitions} partitions", ours, theirs, budget=0.67, against="logdir plan's metadata")
+    # As lines of time elsewhere; here both sides are bytes.
+    sides = [[float(memory_of(load, snapshot))] for load in (load_watched, load_image)]
+    print_line(f"memory, {partitions} partitions", *sides, budget=0.8, against="the image (bytes)")
     gc.enable()
     changes = [change_seconds(load_ledger(snapshot, [])) for _ in range(TURNS)]
     print_line(f"one change, {partitions} partitions", changes, [0.001] * TURNS, budget=1, against="1 ms")
+
+
+def memory_of(load, snapshot: Snapshot) -> int:
+    """Return by how many bytes a process grows that loads a snapshot; a new one, which has no free memory to reuse."""
+    new = multiprocessing.get_context("spawn")
+    here, there = new.Pipe(duplex=False)
+    process = new.Process(target=grow, args=(load, snapshot, there))
+    process.start()
+    grown = here.recv()
+    process.join()
+    return grown
+
+
+def grow(load, snapshot: Snapshot, there) -> None:
+    before = resident_bytes()
+    held = load(snapshot)
+    gc.collect()
+    there.send(resident_bytes() - before)
+    assert held is not None
+
+
+def load_watched(snapshot: Snapshot) -> MetadataLedger:
+    return load_ledger(snapshot, [])
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def snapshot_of(image: MetadataImage) -> Snapshot:
@@ -63,6 +97,12 @@ def batched(values: Iterable[bytes], size: int) -> Iterator[tuple[bytes, ...]]:
     rest = iter(values)
     while found := tuple(islice(rest, size)):
         yield found
+
+
+def load_image(snapshot: Snapshot) -> MetadataLoader:
+    loader = MetadataLoader()
+    loader.load_snapshot(snapshot.batches, snapshot.provenance)
+    return loader
 
 
 def plan(snapshot: Snapshot) -> None:
