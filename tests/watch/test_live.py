@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -302,3 +303,67 @@ def test_a_level_that_goes_down_and_up_again_is_told(running, tmp_path):
         ("4.4-IV2", "3.9-IV0"),
         ("3.9-IV0", "4.4-IV2"),
     ]
+
+
+def test_a_full_disk_is_said_and_alarms_are_made_up_when_there_is_room(running, tmp_path):
+    async def play():
+        async with Watch(watch_file(running, journal=str(tmp_path / "j")), tmp_path) as watch:
+            await state(watch, WayState.OPEN)
+            database = watch.journal._database
+            [pages] = database.execute("PRAGMA page_count").fetchone()
+            database.execute(f"PRAGMA max_page_count = {pages}")
+            await asyncio.to_thread(add_range, running, "full")
+            async with asyncio.timeout(TIMEOUT_S):
+                async for findings in watch.findings():
+                    [source] = [source for source in findings.sources if source.name == "journal"]
+                    if not source.is_fresh:
+                        break
+            assert watch.journal.events() == []
+            database.execute("PRAGMA max_page_count = 100000")
+            async with asyncio.timeout(TIMEOUT_S):
+                async for findings in watch.findings():
+                    if findings.sources[-1].is_fresh:
+                        break
+            await asyncio.to_thread(remove_range, running, "full")
+            await state(watch, WayState.OPEN)
+        return source.reason, {way.state for way in findings.ways}
+
+    reason, states = asyncio.run(play())
+    assert "database or disk is full" in reason
+    assert states == {WayState.CLOSED}, "the verdict does not wait for the journal"
+    with Journal(tmp_path / "j") as journal:
+        kinds = [event.kind for _, event in journal.events() if event.release == "3.9"]
+    assert kinds == [EventKind.WAY_CLOSED, EventKind.WAY_OPENED]
+
+
+def own_connections():
+    """Count this process's connections by the port that they lead to."""
+    own = set()
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            own.add(str(link.readlink()))
+        except OSError:
+            continue
+    found = Counter()
+    for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "01" and f"socket:[{fields[9]}]" in own:
+            found[int(fields[2].rpartition(":")[2], 16)] += 1
+    return found
+
+
+def test_a_node_has_one_connection_to_each_of_its_listeners(running, tmp_path):
+    async def play():
+        async with Watch(watch_file(running), tmp_path) as watch:
+            await state(watch, WayState.OPEN)
+            seen = [own_connections()]
+            async for _ in watch.findings():
+                seen.append(own_connections())
+                if len(seen) == 4:
+                    return seen
+        raise AssertionError
+
+    addresses = f"{running.document['bootstrap_servers']},{running.document['controllers']}".split(",")
+    ports = {int(address.rpartition(":")[2]) for address in addresses}
+    for seen in asyncio.run(play()):
+        assert {port: seen[port] for port in ports} == dict.fromkeys(ports, 1)
