@@ -225,7 +225,8 @@ def page(stage: Stage) -> None:
         raise LeftOutError("the watch was not started")
     with stage.console.status("Chromium takes pictures ..."):
         watch.picture("watch-board.png", "", 560)
-        watch.picture("watch-kafka.png", f"cluster?name={real_kafka.CLUSTER}", 3000)
+        if watch.follows(real_kafka.CLUSTER):
+            watch.picture("watch-kafka.png", f"cluster?name={real_kafka.CLUSTER}", 3000)
     OUT.mkdir(exist_ok=True)
     for picture in watch.pictures:
         copied = shutil.copy(picture, OUT)

@@ -54,6 +54,10 @@ class Watching:
         beside.replace(self._folder / FILE)
         return text
 
+    def follows(self, name: str) -> bool:
+        """Return whether a cluster is in the watch's file."""
+        return any(cluster["name"] == name for cluster in self._clusters)
+
     def start(self) -> None:
         """Start it, and wait for its page. Raises NodeError."""
         with self._log.open("ab") as log, uninterrupted():

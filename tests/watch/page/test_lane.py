@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 from tests.support.watched_clusters import BEGIN_MS, HOUR_MS, made_event, made_findings, made_way, with_way
 
 from falkirk.watch.core.findings import WayState
@@ -68,3 +69,12 @@ def test_a_way_ends_where_the_level_is_lowered_to_it_and_begins_unseen_when_it_r
     assert states(picture, "to 4.1") == ["unseen", "closed", "not_below", "unseen"]
     assert states(picture, "to 3.8") == ["open"], "it was below all the time"
     assert [span.text for span in lane(picture, "level").spans] == ["4.3-IV0", "3.9-IV0", "4.3-IV0"]
+
+
+@pytest.mark.parametrize(
+    ("was_known", "expected"), [(True, ["unseen", "open", "closed"]), (False, ["unseen", "closed"])]
+)
+def test_a_way_that_the_watch_saw_open_is_green_until_it_closes(was_known, expected):
+    closed = made_event("prod", "way_closed", "4.1", BEGIN_MS + 2 * HOUR_MS, was_known=was_known)
+    assert states(make_picture(made_findings(), [closed], BEGIN_MS), "to 4.1") == expected
+    assert states(make_picture(made_findings(), [closed]), "to 4.1") == ["unseen", "closed"]

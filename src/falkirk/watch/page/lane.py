@@ -75,11 +75,16 @@ class _Row(NamedTuple):
     points: tuple[tuple[int, str], ...]
 
 
-def make_picture(found: Findings, events: Sequence[WatchEvent]) -> Picture:
-    """Return the lanes of a cluster; the time begins shortly before the first thing that is known."""
+def make_picture(found: Findings, events: Sequence[WatchEvent], since_ms: int | None = None) -> Picture:
+    """Return the lanes of a cluster; the time begins shortly before the first thing that is known.
+
+    `since_ms`: when the watch first knew everything; None: it keeps no journal.
+    """
     events = sorted(events, key=lambda event: event.at_ms)
     rows = [_Row("level", _levels(found, events), ())]
-    rows += [_Row(f"to {way.release}", _changes(way, events), tuple(_points(way))) for way in reversed(found.ways)]
+    rows += [
+        _Row(f"to {way.release}", _changes(way, events, since_ms), tuple(_points(way))) for way in reversed(found.ways)
+    ]
     times = [change.at_ms for row in rows for change in row.changes if change.at_ms]
     times += [at_ms for row in rows for at_ms, _ in row.points]
     end_ms = max([found.at_ms, *times])
@@ -119,7 +124,7 @@ def _levels(found: Findings, events: Iterable[WatchEvent]) -> list[_Change]:
     return changes or [_Change(0, "level", level, level)]
 
 
-def _changes(way: Way, events: Sequence[WatchEvent]) -> list[_Change]:
+def _changes(way: Way, events: Sequence[WatchEvent], since_ms: int | None) -> list[_Change]:
     """Return what the lane of a way shows: what events say, and grey where nobody knows."""
     changes = [change for event in events if (change := _change(way, event)) is not None]
     if not changes:
@@ -128,8 +133,17 @@ def _changes(way: Way, events: Sequence[WatchEvent]) -> list[_Change]:
     if first == WayState.OPEN:
         changes.insert(0, _Change(0, WayState.CLOSED.value, "", "closed before"))
     else:
-        changes.insert(0, _Change(0, _UNSEEN, "", "before the watch saw it"))
+        before = [_Change(0, _UNSEEN, "", "before the watch saw it")]
+        if since_ms is not None and since_ms < changes[0].at_ms and _was_known_open(way, events):
+            before.append(_Change(since_ms, WayState.OPEN.value, "", "open when the watch began"))
+        changes = before + changes
     return changes
+
+
+def _was_known_open(way: Way, events: Iterable[WatchEvent]) -> bool:
+    """Return whether the first event of a way is that it closed, and it was known to be open."""
+    first = next((event for event in events if event.kind in _STATES and event.release == way.release), None)
+    return first is not None and first.kind is EventKind.WAY_CLOSED and bool(first.fields.get("was_known"))
 
 
 def _change(way: Way, event: WatchEvent) -> _Change | None:

@@ -116,7 +116,7 @@ class _Site:
             kinds=sorted({loss.kind for loss in found.losses}),
             groups=[group for group in found.groups if _is_wanted_group(group, query)],
             events=list(reversed(events)),
-            picture=make_picture(found, events),
+            picture=make_picture(found, events, self._since(found.cluster)),
             sizes={"width": WIDTH, "label": LABEL, "row": ROW},
             ranges=make_ranges(found, query.release),
             lift=None if directory is None else read_lift(directory),
@@ -216,6 +216,10 @@ class _Site:
         if self._watch.journal is None:
             return ()
         return self._watch.journal.newest_events(cluster, _EVENTS_MAX)
+
+    def _since(self, cluster: str) -> int | None:
+        moments = [] if self._watch.journal is None else self._watch.journal.moments(cluster)
+        return moments[0] if moments else None
 
     def _page(self, template: str, **values: Any) -> HTMLResponse:  # Any: what the template shows
         shown = self._environment.get_template(template).render(now=datetime.now(UTC), **values)
