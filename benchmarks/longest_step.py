@@ -64,6 +64,7 @@ from falkirk.protocol.messages.produce_request import PartitionProduceData, Topi
 from falkirk.protocol.messages.transaction_log_value import PartitionsSchema
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.record import Record
+from falkirk.slices import exhaust
 from falkirk.storage.memory_disk import MemoryDisk
 from falkirk.storage.partition_metadata import PartitionMetadata, format_partition_metadata
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -383,12 +384,12 @@ def hosting(disk: MemoryDisk, topic: str) -> tuple[SteppedCluster, MeasuredNode]
 
 def measured_transactions(broker: MeasuredNode) -> TransactionMeasurements:
     assert broker.node.broker is not None
-    return measure_transactions(broker.node.broker.transactions)
+    return exhaust(measure_transactions(broker.node.broker.transactions))
 
 
 def measured_groups(broker: MeasuredNode) -> GroupMeasurements:
     assert broker.node.broker is not None
-    return measure_groups(broker.node.broker.groups)
+    return exhaust(measure_groups(broker.node.broker.groups))
 
 
 def write_log(disk: MemoryDisk, topic: str, contents: Iterable[tuple[bytes, bytes]]) -> None:

@@ -1,8 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from falkirk.coordinator.runtime.outcome import NOTHING
-from falkirk.timers import Timers
+from falkirk.timers import TIDIED_AT_ONCE, Timers
 
 KEYS = st.sampled_from("abcd")
 STEPS = st.lists(
@@ -73,3 +74,25 @@ def test_a_time_that_is_set_anew_replaces_the_former_one():
     assert timers.pop_due(49) is None
     assert [timers.pop_due(100) for _ in range(3)] == [1, 2, None]
     assert timers.next_due_ms is None
+
+
+@pytest.mark.parametrize("is_put_off", [True, False])
+def test_very_many_timers_that_were_put_off_or_cancelled_are_moved_over_many_looks(is_put_off):
+    timers: Timers[int, int] = Timers()
+    for number in range(10 * TIDIED_AT_ONCE):
+        timers.schedule(number, 100, number)
+    timers.schedule(-1, 300, -1)
+    for number in range(10 * TIDIED_AT_ONCE // 2):
+        if is_put_off:
+            timers.schedule(number, 200, number)
+            timers.schedule(10 * TIDIED_AT_ONCE - 1 - number, 200, number)
+        else:
+            timers.cancel(number)
+    looks, popped = 0, []
+    while (due_ms := timers.next_due_ms) is not None and due_ms <= 150:
+        looks += 1
+        while (value := timers.pop_due(150)) is not None:
+            popped.append(value)
+    assert looks >= 3
+    assert len(popped) == (0 if is_put_off else 10 * TIDIED_AT_ONCE // 2)
+    assert timers.next_due_ms == (200 if is_put_off else 300)

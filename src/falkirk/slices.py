@@ -37,6 +37,12 @@ class SliceBudget:
         return True
 
 
+def pause_after(visits: int) -> Slices[None]:
+    """End the slice after so many objects were visited at once, if they are a slice of their own."""
+    if visits >= VISITS_PER_SLICE:
+        yield
+
+
 def exhaust(slices: Slices[T]) -> T:
     """Run all slices at once; return the result."""
     while True:

@@ -9,6 +9,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _SLACK: Final = 64
+TIDIED_AT_ONCE: Final = 1_000
+"""Entries that one look moves or removes: a ms or two. All of a node's timers may have been put off."""
 
 
 class Timers(Generic[K, V]):
@@ -56,9 +58,19 @@ class Timers(Generic[K, V]):
 
     @property
     def next_due_ms(self) -> int | None:
-        """When the first timer is due; None without timers."""
+        """When the first timer is due; None without timers.
+
+        Earlier than that if very many were put off or cancelled: it is to be asked again then.
+        """
+        self._tidy()
+        return self._heap[0][0] if self._heap else None
+
+    def _tidy(self) -> bool:
+        """Move what was put off, and remove what is void, from the top of the heap; return whether that was all."""
         heap = self._heap
-        while heap:
+        for _ in range(TIDIED_AT_ONCE):
+            if not heap:
+                return True
             entry = heap[0]
             key = entry[2]
             set_ = self._set.get(key)
@@ -68,20 +80,19 @@ class Timers(Generic[K, V]):
                 heapq.heappop(heap)
                 del self._queued[key]
             elif set_[1] == entry[1]:
-                return entry[0]
+                return True
             else:
                 # Put off since.
                 self._queued[key] = later = set_[0], set_[1], key
                 heapq.heapreplace(heap, later)
-        return None
+        return False
 
     def pop_due(self, now_ms: int) -> V | None:
-        """Remove the first timer that is due and return its value; None if none is.
+        """Remove the first timer that is due and return its value; None if none is, or `next_due_ms` comes first.
 
         Timers that are due at the same time come in the order in which they were set.
         """
-        due_ms = self.next_due_ms
-        if due_ms is None or due_ms > now_ms:
+        if not self._tidy() or not self._heap or self._heap[0][0] > now_ms:
             return None
         _, _, key = heapq.heappop(self._heap)
         del self._queued[key]

@@ -12,6 +12,7 @@ from falkirk.node.connections.api_uses import API_USES_MAX, OTHER, ApiUses
 from falkirk.node.events import BytesReceived
 from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, MetadataRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def a_cluster(*brokers: int) -> NodeNetwork:
 
 
 def measured(network: NodeNetwork, node_id: int) -> Measurements:
-    return network.hosts[node_id].running.measure()
+    return exhaust(network.hosts[node_id].running.measure_slices())
 
 
 def uses(measurements: Measurements, software: tuple[str, str]) -> dict[tuple[int, int], int]:

@@ -14,6 +14,7 @@ from serving_cluster import BROKER_ID, a_cluster, advertised, with_consumer_grou
 from falkirk.node.handlers.parts.route import ELEMENTS_MAX, PARTITION_ELEMENTS_MAX
 from falkirk.node.handlers.routes import ROUTES
 from falkirk.protocol.codec import encode
+from falkirk.protocol.codec.decoder_compiler import OBJECT_WEIGHT
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     REQUESTS,
@@ -141,9 +142,10 @@ def plain() -> NodeNetwork:
 
 def test_a_request_with_too_many_elements_costs_its_connection(plain: NodeNetwork) -> None:
     client = plain.client(BROKER_ID, BROKER_LISTENER)
-    as_many = DescribeGroupsRequest(groups=("g",) * ELEMENTS_MAX)
+    most = ELEMENTS_MAX // OBJECT_WEIGHT
+    as_many = DescribeGroupsRequest(groups=("g",) * most)
     assert len(client.ask(as_many, 5).groups) == 1
-    too_many = DescribeGroupsRequest(groups=("g",) * (ELEMENTS_MAX + 1))
+    too_many = DescribeGroupsRequest(groups=("g",) * (most + 1))
     client.send(too_many, 5)
     plain.run_until(lambda: client.is_closed)
     fact = plain.facts("request-too-costly")[-1]
@@ -152,7 +154,7 @@ def test_a_request_with_too_many_elements_costs_its_connection(plain: NodeNetwor
 
 def test_requests_that_name_partitions_may_name_many(plain: NodeNetwork) -> None:
     client = plain.client(BROKER_ID, BROKER_LISTENER)
-    topics = [MetadataRequestTopic(name=f"absent-{number}") for number in range(ELEMENTS_MAX + 1)]
+    topics = [MetadataRequestTopic(name=f"absent-{number}") for number in range(ELEMENTS_MAX // OBJECT_WEIGHT + 1)]
     request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
     assert len(client.ask(request, 9).topics) == len(topics)
     assert ROUTES[MetadataRequest.SCHEMA.info.key].elements_max == PARTITION_ELEMENTS_MAX

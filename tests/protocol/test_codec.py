@@ -11,7 +11,7 @@ from message_strategies import cases, even_message, message_strategy
 
 from falkirk.protocol import codec, json_form, messages
 from falkirk.protocol.codec import decoder_compiler
-from falkirk.protocol.codec.decoder_compiler import compile_decoder
+from falkirk.protocol.codec.decoder_compiler import OBJECT_WEIGHT, compile_decoder
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.codec.reference import decode_reference, encode_reference
 from falkirk.protocol.errors import (
@@ -22,6 +22,7 @@ from falkirk.protocol.errors import (
 )
 from falkirk.protocol.messages import alter_partition_request as alter_partition
 from falkirk.protocol.messages import produce_request as produce
+from falkirk.slices import exhaust
 
 CASES = cases()
 # As many as other tests have for one message.
@@ -129,11 +130,39 @@ def test_elements_of_all_arrays_of_a_request_count_together():
         1, 1, [alter_partition.TopicData(topic_id=bytes(16), partitions=partitions)]
     )
     for version in (0, 2):
-        elements = 1 + 20 + 60
+        # A topic is more than numbers.
+        elements = OBJECT_WEIGHT + 20 + 60
         data = codec.encode(request, version)
         codec.decode_prefix(type(request), version, data, elements_max=elements)
+        exhaust(codec.decode_prefix_in_slices(type(request), version, data, 0, elements_max=elements))
         with pytest.raises(TooManyElementsError):
             codec.decode_prefix(type(request), version, data, elements_max=elements - 1)
+        with pytest.raises(TooManyElementsError):
+            exhaust(codec.decode_prefix_in_slices(type(request), version, data, 0, elements_max=elements - 1))
+
+
+def test_every_request_is_decoded_in_slices_as_it_is_at_once():
+    for cls, version, layout in CASES:
+        if cls.SCHEMA.info.kind != "request" or layout is not None:
+            continue
+        message = even_message(message_layout(cls, version, None), 2, 2)
+        data = codec.encode(message, version)
+        slices = codec.decode_prefix_in_slices(cls, version, data, 0, elements_max=decoder_compiler.UNLIMITED)
+        assert exhaust(slices) == (message, len(data)), (cls.__name__, version)
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_thousand_elements_of_a_request_are_decoded_in_a_slice(is_nested):
+    partition = alter_partition.PartitionData(0, 0, new_isr_with_epochs=[alter_partition.BrokerState(1, 1)])
+    counts = (1, 5_000) if is_nested else (5_000, 1)
+    topics = [alter_partition.TopicData(topic_id=bytes(16), partitions=[partition] * counts[1])] * counts[0]
+    data = codec.encode(messages.AlterPartitionRequest(1, 1, topics), 3)
+    slices = codec.decode_prefix_in_slices(
+        messages.AlterPartitionRequest, 3, data, 0, elements_max=decoder_compiler.UNLIMITED
+    )
+    assert len(list(slices)) >= 4
+    with pytest.raises(RemoteProtocolError, match="AlterPartitionRequest does not parse"):
+        exhaust(codec.decode_prefix_in_slices(messages.AlterPartitionRequest, 3, data[:-1], 0, elements_max=1_000_000))
 
 
 def test_a_large_request_that_does_not_parse_is_not_read_twice():

@@ -97,12 +97,20 @@ def told(
     }
 
 
+def slices_of(now: Measurements):
+    """A measurement of two slices."""
+    yield
+    return now
+
+
 def served(story, now: Measurements = NOW, updates: FeatureUpdateFacts | None = None, meter: StepMeter | None = None):
     """What `story` gives, which is told how to ask."""
 
     async def run():
         listening = bind_metrics("127.0.0.1:0")
-        server = await serve_metrics(listening, lambda: now, updates or FeatureUpdateFacts(), meter or StepMeter())
+        server = await serve_metrics(
+            listening, lambda: slices_of(now), updates or FeatureUpdateFacts(), meter or StepMeter()
+        )
         port = int(shown_address(listening).rpartition(":")[2])
 
         async def ask(data: bytes) -> bytes:

@@ -145,7 +145,8 @@ class FakeReplicas(ReplicaManager):
     def disk_failed(self, log, error) -> None:  # noqa: ARG002
         self.asked.append(("disk_failed", log))
 
-    def delete_records(self, offsets, *, timeout_ms, done) -> None:
+    def delete_records_slices(self, offsets, *, timeout_ms, done):
+        yield from ()
         self.asked.append(("delete", (dict(offsets), timeout_ms)))
         self._tell(lambda: done({key: self.results.get(key, RecordsDeleted(low_watermark=7)) for key in offsets}))
 

@@ -27,10 +27,18 @@ def array_paths(key: int, version: int) -> Iterator[Path]:
 def full_request(key: int, version: int, path: Path, *, size: int, is_distinct: bool) -> Any:
     """Return a request of about `size` bytes whose array at `path` has as many elements as fit."""
     layout = message_layout(message_class(REQUESTS[key]), version, None)
-    few, more = (len(encode(_filled(layout, path, n, is_distinct), version)) for n in (100, 200))
+    few, more = (len(encode(_filled(layout, path, n, is_distinct=is_distinct), version)) for n in (100, 200))
     # Names that differ become longer the more there are.
     element_bytes = (more - few) / 100 + (1.5 if is_distinct else 0)
-    request = _filled(layout, path, int(size / element_bytes), is_distinct)
+    request = _filled(layout, path, int(size / element_bytes), is_distinct=is_distinct)
+    if hasattr(request, "acks"):
+        request.acks = -1
+    return request
+
+
+def request_of(key: int, version: int, path: Path, number: int) -> Any:
+    """Return a request whose array at `path` has so many distinct elements."""
+    request = _filled(message_layout(message_class(REQUESTS[key]), version, None), path, number, is_distinct=True)
     if hasattr(request, "acks"):
         request.acks = -1
     return request
@@ -44,12 +52,12 @@ def _paths(layout: StructLayout, before: Path = ()) -> Iterator[Path]:
             yield from _paths(field.struct, (*before, field))
 
 
-def _filled(layout: StructLayout, path: Path, number: int, is_distinct: bool) -> Any:
+def _filled(layout: StructLayout, path: Path, number: int, *, is_distinct: bool) -> Any:
     struct = _smallest(layout, "t")
     field = path[0]
     if len(path) > 1:
         assert field.struct is not None
-        inner = _filled(field.struct, path[1:], number, is_distinct)
+        inner = _filled(field.struct, path[1:], number, is_distinct=is_distinct)
         setattr(struct, field.attribute, [inner] if field.is_array else inner)
         return struct
     names = islice(_names(), number) if is_distinct else repeat("t", number)

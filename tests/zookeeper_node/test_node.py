@@ -22,6 +22,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.simulation.zookeeper.world.ensemble import BY_HAND
+from falkirk.slices import exhaust
 from falkirk.versions.supported_range import SupportedRange
 from falkirk.zookeeper_node.session.exchange import CloseSession, SessionChanged, SessionState
 from falkirk.zookeeper_node.session.operations import Create
@@ -514,11 +515,11 @@ def test_a_node_is_measured() -> None:
     network = ZooKeeperNetwork()
     host, other = network.start(1, **GC_2), network.start(2, **GC_2)
     network.client(1).ask(VERSIONS, 3)
-    measured = host.node.measure()
+    measured = exhaust(host.node.measure_slices())
     assert (measured.leader_id, measured.leader_epoch, measured.is_active_controller) == (1, 1, True)
     assert measured.finalized_features == {"gc": 2, "ibp-feature": 27}
     assert (measured.brokers, measured.broker_state) == ((2, 0), 3)
     assert measured.connection_counters.requests == 1
-    measured = other.node.measure()
+    measured = exhaust(other.node.measure_slices())
     assert (measured.leader_id, measured.is_active_controller, measured.brokers) == (1, False, None)
-    assert network.add(3, is_cut_off=True).node.measure().broker_state == 1
+    assert exhaust(network.add(3, is_cut_off=True).node.measure_slices()).broker_state == 1

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from falkirk.metadata.controller.state.result import ControllerResult
-from falkirk.node.connections.client_connection import OpenRequest
+from falkirk.node.connections.client_connection import SLICED_REQUEST_BYTES, OpenRequest
 from falkirk.node.connections.holds import Hold
 from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.controller.active_controller import TooManyRecordsError
@@ -32,6 +32,7 @@ from falkirk.protocol.error_response import error_response
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import ApiVersionsRequest, EnvelopeResponse
 from falkirk.protocol.schema import WireMessage
+from falkirk.slices import exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,6 +241,7 @@ class Dispatcher:
             if request.client.is_closed:
                 slices.close()
                 return
+            request.is_sliced = True
         if isinstance(response, WireMessage):
             self._answer(request, response)
         elif isinstance(response, EncodedPieces):
@@ -354,6 +356,7 @@ class Dispatcher:
                 self._decision_failed(request, route, error)
                 return
             yield
+            request.is_sliced = True
             if self._controllership.serving is not active:
                 slices.close()
                 self.not_controller(request)
@@ -377,13 +380,29 @@ class Dispatcher:
         self._raft.receive_request(token, request.message, request.context.api_version, self._step.now_ms)
 
     def _handle_inner(self, outer: OpenRequest, unwrapped: Unwrapped) -> None:
+        if len(unwrapped.request.frame) < SLICED_REQUEST_BYTES:
+            exhaust(self._read_inner(outer, unwrapped))
+            return
+        # What the same client sends next comes on the same connection.
+        outer.client.exclusive = outer
+        self._step.works.begin("large request", self._read_inner(outer, unwrapped))
+
+    def _read_inner(self, outer: OpenRequest, unwrapped: Unwrapped) -> Slices:
+        request, elements_max = unwrapped.request, ROUTES[unwrapped.request.api_key].elements_max
         try:
-            message = unwrapped.request.message(ROUTES[unwrapped.request.api_key].elements_max)
+            if outer.client.exclusive is outer:
+                message = yield from request.message_in_slices(elements_max)
+            else:
+                message = request.message(elements_max)
         except RemoteProtocolError:
+            self._end_exclusive(outer)
             # As in Kafka: a request that cannot be read may have a later version.
             self._answer(outer, EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
-        self.handle(OpenRequest(outer.client, unwrapped.request, unwrapped.context, message, outer, outer.opened_ms))
+        self._end_exclusive(outer)
+        inner = OpenRequest(outer.client, request, unwrapped.context, message, outer, outer.opened_ms)
+        inner.is_sliced = outer.is_sliced
+        self.handle(inner)
 
     def _failed(self, request: OpenRequest, route: AnyRoute) -> None:
         """Handle a failure of our own in a handler; call it inside an `except` block."""

@@ -1,4 +1,4 @@
-"""A node's state in numbers, for metrics; computed on demand."""
+"""A node's state in numbers, for metrics; computed on demand, in slices: what is counted may be a million."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from falkirk.node.broker.transaction_coordinator.transaction_measurements import
     TransactionMeasurements,
     measure_transactions,
 )
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from falkirk.node.connections.connection_counters import ConnectionCounters
     from falkirk.node.step import CommittedMetadata
     from falkirk.raft.replica import RaftReplica
+    from falkirk.slices import Slices
     from falkirk.versions.supported_range import SupportedRange
 
 
@@ -73,7 +75,7 @@ class Measurements:
     transactions: TransactionMeasurements | None
 
 
-def measure(
+def measure_slices(
     raft: RaftReplica,
     metadata: CommittedMetadata,
     clients: ClientConnections,
@@ -81,11 +83,14 @@ def measure(
     *,
     supported_features: Mapping[str, SupportedRange],
     is_active_controller: bool,
-) -> Measurements:
+) -> Slices[Measurements]:
     """Measure a node. The cost grows with its connections, registered brokers, groups and local partitions."""
+    opened = broker if broker is not None and broker.replicas.is_started else None
+    partitions = None if opened is None else (yield from _partitions(opened.replicas))
+    groups = None if opened is None else (yield from measure_groups(opened.groups))
+    transactions = None if opened is None else (yield from measure_transactions(opened.transactions))
     image = metadata.image
     leader_id, version = raft.leader.leader_id, image.features.metadata_version
-    opened = broker if broker is not None and broker.replicas.is_started else None
     return Measurements(
         leader_id=-1 if leader_id is None else leader_id,
         leader_epoch=raft.epoch,
@@ -101,9 +106,9 @@ def measure(
         api_uses=tuple(clients.api_uses),
         brokers=_brokers(image.cluster) if is_active_controller else None,
         broker_state=None if broker is None else broker.state.value,
-        partitions=None if opened is None else _partitions(opened.replicas),
-        groups=None if opened is None else measure_groups(opened.groups),
-        transactions=None if opened is None else measure_transactions(opened.transactions),
+        partitions=partitions,
+        groups=groups,
+        transactions=transactions,
     )
 
 
@@ -112,16 +117,23 @@ def _brokers(cluster: ClusterImage) -> tuple[int, int]:
     return fenced.count(False), fenced.count(True)
 
 
-def _partitions(replicas: ReplicaManager) -> PartitionCounts:
-    hosted = list(replicas.partitions)
-    led = [partition for partition in hosted if partition.leader_log is not None]
-    in_sync = [(partition, len(partition.isr.committed)) for partition in led]
+def _partitions(replicas: ReplicaManager) -> Slices[PartitionCounts]:
+    hosted, budget = list(replicas.partitions), SliceBudget()
+    led = under_replicated = under_min_isr = 0
+    for partition in hosted:
+        if partition.leader_log is not None:
+            in_sync = len(partition.isr.committed)
+            led += 1
+            under_replicated += in_sync < len(partition.remote_replicas) + 1
+            under_min_isr += in_sync < partition.min_insync_replicas
+        if budget.spend(1):
+            yield
     return PartitionCounts(
         hosted=len(hosted),
         offline=len(replicas.partitions.offline),
-        led=len(led),
-        under_replicated=sum(count < len(partition.remote_replicas) + 1 for partition, count in in_sync),
-        under_min_isr=sum(count < partition.min_insync_replicas for partition, count in in_sync),
+        led=led,
+        under_replicated=under_replicated,
+        under_min_isr=under_min_isr,
         cut_bytes=sum(cut.size_bytes for cut in replicas.logs.cuts),
         cut_records=sum(cut.records for cut in replicas.logs.cuts),
         strays=len(replicas.logs.strays),

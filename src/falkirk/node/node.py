@@ -46,7 +46,7 @@ from falkirk.node.events import (
     ShutdownRequested,
 )
 from falkirk.node.handlers.routes import ROUTES
-from falkirk.node.measurements import measure
+from falkirk.node.measurements import measure_slices
 from falkirk.node.metadata_log.level_changes import LevelChanges
 from falkirk.node.metadata_log.metadata_applier import MetadataApplier
 from falkirk.node.metadata_log.quorum_driver import QuorumDriver
@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from falkirk.node.measurements import Measurements
     from falkirk.node.startup.open_node import Startup
     from falkirk.protocol.chance import Chance
+    from falkirk.slices import Slices
     from falkirk.storage.disk import Disk
     from falkirk.storage.metadata_log import MetadataLog
 
@@ -168,6 +169,7 @@ class Node:
                 lambda: self._applier.image, random, token_key=self.config.delegation_token_secret_key
             ),
             wake=self._step.wake,
+            works=self._step.works,
         )
         clients.holds.set(NOT_SERVING, is_held=self.config.is_broker)
         return clients
@@ -315,9 +317,9 @@ class Node:
         """Counters of accepted connections."""
         return self._clients.counters
 
-    def measure(self) -> Measurements:
-        """Return the node's state in numbers."""
-        return measure(
+    def measure_slices(self) -> Slices[Measurements]:
+        """Return the node's state in numbers; steps may come between the slices."""
+        return measure_slices(
             self._raft,
             self._applier,
             self._clients,

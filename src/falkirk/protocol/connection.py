@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from falkirk.protocol.codec import decode_prefix, encode
+from falkirk.protocol.codec import decode_prefix, decode_prefix_in_slices, encode
 from falkirk.protocol.codec.decoder_compiler import UNLIMITED
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
 from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame, frame_start
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 API_VERSIONS: Final = 18
 UNSUPPORTED_VERSION: Final = 35
@@ -93,6 +94,12 @@ class RequestReceived(msgspec.Struct, frozen=True):
         message, _ = decode_prefix(cls, self.api_version, self.frame, self.body_start, elements_max=elements_max)
         return message
 
+    def message_in_slices(self, elements_max: int) -> Slices[WireMessage]:
+        """Decode the body as `message` does, a thousand elements in a slice."""
+        cls, position = _request_class(self.api_key), self.body_start
+        decoding = decode_prefix_in_slices(cls, self.api_version, self.frame, position, elements_max=elements_max)
+        return (yield from decoding)[0]
+
 
 class UnsupportedVersionReceived(msgspec.Struct, frozen=True):
     """ApiVersions in a version that is not served.
@@ -110,6 +117,9 @@ class UnsupportedVersionReceived(msgspec.Struct, frozen=True):
     def response_version(self) -> int:
         """The version that every client reads."""
         return 0
+
+    def message(self, elements_max: int = UNLIMITED) -> None:
+        """Return None: nobody knows what the body means."""
 
 
 class UnservedRequestReceived(msgspec.Struct, frozen=True):

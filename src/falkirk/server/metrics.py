@@ -18,7 +18,7 @@ from falkirk.server.step_meter import BOUNDS_MS
 from falkirk.server.transaction_metrics import transaction_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from prometheus_client.core import Metric
 
@@ -32,10 +32,10 @@ THROTTLED_REPLICATIONS: Final = ("leaderreplication", "followerreplication", "al
 
 
 class NodeMetrics(Collector):
-    """Made anew for each scrape: a node that is not scraped pays nothing."""
+    """Made anew for each scrape, of what was measured for it: a node that is not scraped pays nothing."""
 
-    def __init__(self, measure: Callable[[], Measurements], updates: FeatureUpdateFacts, meter: StepMeter) -> None:
-        self._measure = measure
+    def __init__(self, measured: Measurements, updates: FeatureUpdateFacts, meter: StepMeter) -> None:
+        self._measured = measured
         self._meter = meter
         self._updates = updates
 
@@ -45,7 +45,7 @@ class NodeMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics."""
-        now = self._measure()
+        now = self._measured
         yield from _quorum(now)
         yield from _features(now)
         yield from _connections(now)

@@ -12,11 +12,12 @@ from falkirk.server.listening import bind_endpoint
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from falkirk.node.measurements import Measurements
     from falkirk.server.feature_update_facts import FeatureUpdateFacts
     from falkirk.server.step_meter import StepMeter
+    from falkirk.slices import Slices
 
 PATH: Final = "/metrics"
 # A scrape has a few hundred bytes of headers and is answered at once; few clients scrape.
@@ -41,30 +42,42 @@ def shown_address(listening: socket.socket) -> str:
 
 
 async def serve_metrics(
-    listening: socket.socket, measure: Callable[[], Measurements], updates: FeatureUpdateFacts, meter: StepMeter
+    listening: socket.socket,
+    measure_slices: Callable[[], Slices[Measurements]],
+    updates: FeatureUpdateFacts,
+    meter: StepMeter,
 ) -> asyncio.Server:
-    """Answer scrapes on a bound socket, on this loop, which is the node's."""
+    """Answer scrapes on a bound socket, on this loop, which is the node's: its steps come between the slices."""
     # Imported late: a node without metrics starts without the library.
     from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
 
     from falkirk.server.metrics import NodeMetrics  # noqa: PLC0415
 
-    # Not the registry of the process: several nodes may run in it.
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(NodeMetrics(measure, updates, meter))
-
-    def scrape(accepted: str) -> tuple[str, bytes]:
+    async def scrape(accepted: str) -> tuple[str, bytes]:
+        # Not the registry of the process: several nodes may run in it.
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(NodeMetrics(await _measured(measure_slices()), updates, meter))
         encode, content_type = choose_encoder(accepted)
         return content_type, encode(registry)
 
     return await _Scrapes(scrape).start(listening)
 
 
+async def _measured(slices: Slices[Measurements]) -> Measurements:
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            measured: Measurements = end.value
+            return measured
+        await asyncio.sleep(0)
+
+
 class _Scrapes:
     """Answers with the result of `scrape` for an Accept header: content type and body."""
 
-    def __init__(self, scrape: Callable[[str], tuple[str, bytes]]) -> None:
+    def __init__(self, scrape: Callable[[str], Awaitable[tuple[str, bytes]]]) -> None:
         self._scrape = scrape
         # Connections, the oldest first.
         self._open: dict[asyncio.StreamWriter, None] = {}
@@ -85,13 +98,13 @@ class _Scrapes:
             with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(SCRAPE_TIMEOUT_S):
                     head = await reader.readuntil(b"\r\n\r\n")
-                    writer.write(self._response(head.decode("latin-1")))
+                    writer.write(await self._response(head.decode("latin-1")))
                     await writer.drain()
         finally:
             self._open.pop(writer, None)
             writer.close()
 
-    def _response(self, head: str) -> bytes:
+    async def _response(self, head: str) -> bytes:
         request, *lines = head.splitlines()
         method, _, rest = request.partition(" ")
         path = rest.partition(" ")[0].partition("?")[0]
@@ -99,7 +112,7 @@ class _Scrapes:
             return _http("405 Method Not Allowed", {"Allow": "GET, HEAD"}, b"")
         if path != PATH:
             return _http("404 Not Found", {}, f"The metrics are at {PATH}\n".encode())
-        content_type, body = self._scrape(_header(lines, "accept"))
+        content_type, body = await self._scrape(_header(lines, "accept"))
         response = _http("200 OK", {"Content-Type": content_type}, body)
         return response[: len(response) - len(body)] if method == "HEAD" else response
 

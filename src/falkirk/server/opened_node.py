@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from falkirk.server.node_sockets import NodeSockets
     from falkirk.server.request_log import RequestLog
     from falkirk.server.zookeeper_session import ZooKeeperSession
+    from falkirk.slices import Slices
     from falkirk.versions.configs.definition import Value
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
 
@@ -41,7 +42,7 @@ C = TypeVar("C", NodeConfig, ZooKeeperNodeConfig)
 class MeasuredNode(DrivenNode, Protocol):
     """A node that can be measured."""
 
-    def measure(self) -> Measurements:
+    def measure_slices(self) -> Slices[Measurements]:
         """Return its current measurements."""
         ...
 
@@ -92,7 +93,7 @@ class OpenedNode(Generic[C]):
         metrics: asyncio.AbstractServer | None = None
         try:
             if self.sockets.metrics is not None and updates is not None:
-                metrics = await serve_metrics(self.sockets.metrics, self.node.measure, updates, meter)
+                metrics = await serve_metrics(self.sockets.metrics, self.node.measure_slices, updates, meter)
             await listeners.serve(self.sockets.listeners)
             return await driver.run()
         except Exception as error:  # noqa: BLE001 - the outermost place: what nobody expected ends the node, and is told

@@ -56,6 +56,7 @@ class World:
             message=DescribeProducersRequest([TopicRequest("t", (0,))]),
             outer=None,
             is_large=is_large,
+            is_sliced=False,
         )
         self.sender = ResponseSender(self.clients, self.effects.append, now_ms=lambda: 0, works=self.works)
 

@@ -448,6 +448,25 @@ def test_logs_are_gone_through_for_what_is_to_be_flushed_some_at_a_time(disk, mo
     assert len(checkpoint(disk, "/d1/recovery-point-offset-checkpoint")) == 7
 
 
+def test_logs_are_gone_through_for_what_is_dirty_for_too_long_some_at_a_time(disk, monkeypatch):
+    monkeypatch.setattr("falkirk.storage.log.log_housekeeping._LOGS_AT_ONCE", 2)
+    config = LogConfig(flush_ms=0)
+    manager = open_manager(disk, config=config, log_flush_scheduler_interval_ms=60_000)
+    logs = [manager.get_or_create(TopicPartition("t", index), TOPIC_ID, config) for index in range(7)]
+    for log in logs:
+        append(log)
+    later = NOW + 120_000
+    steps = 0
+    while any(log.recovery_point == 0 for log in logs):
+        flushed = sum(log.recovery_point for log in logs)
+        manager.tick(later)
+        steps += 1
+        # One log is synced in a step, and few are looked at.
+        assert sum(log.recovery_point for log in logs) - flushed <= 1
+        assert len(manager._housekeeping._to_flush) <= 2 * steps
+    assert steps >= 7
+
+
 def test_recovery_points_are_written_though_logs_are_rolled_all_the_time(disk):
     config = LogConfig(segment_bytes=200)
     manager = open_manager(disk, config=config)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from falkirk.versions.supported_range import SupportedRange
 
 _LARGE_REQUEST_BYTES: Final = 4096
+SLICED_REQUEST_BYTES: Final = 32 * 1024
+"""Requests from here on are decoded over many steps: an element takes a byte or more, and up to 0.75 us."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +54,8 @@ class ClientConnection:
     is_closed: bool = False
     # Until when its requests wait, because a quota is used up; 0: they do not.
     throttled_until_ms: int = 0
+    # True while a large request is decoded, which later ones wait for.
+    is_reading: bool = False
     # A large request that later ones wait for until it is answered.
     exclusive: OpenRequest | None = None
     # Bytes that are not read yet (`Hold`).
@@ -63,7 +67,33 @@ class ClientConnection:
     @property
     def is_paused(self) -> bool:
         """True while requests wait, however few are open."""
-        return self.throttled_until_ms > 0 or self.exclusive is not None
+        return self.throttled_until_ms > 0 or self.exclusive is not None or self.is_reading
+
+    def context_of(self, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
+        """Return what a request comes with: mostly what the one before it came with."""
+        context = self.last_context
+        if (
+            context is None
+            or context.api_key != event.api_key
+            or context.api_version != event.api_version
+            or context.client_id != event.client_id
+            or context.principal is not self.principal
+            or context.software_name is not self.software_name
+            or context.software_version is not self.software_version
+        ):
+            context = self.last_context = RequestContext(
+                api_key=event.api_key,
+                api_version=event.api_version,
+                client_id=event.client_id,
+                principal=self.principal,
+                client_host=self.client_host,
+                listener=self.listener.name,
+                security_protocol=self.listener.security_protocol,
+                software_name=self.software_name,
+                software_version=self.software_version,
+            )
+            self.last_use = None
+        return context
 
     def record_versions_request(self, request: ApiVersionsRequest) -> None:
         """Remember the client's software, and the versions that are reported to it."""
@@ -85,9 +115,11 @@ class OpenRequest(msgspec.Struct, eq=False):
     message: "WireMessage | None"
     outer: OpenRequest | None = None
     opened_ms: int = 0
+    # True once reading it, or making its response, has taken more than one step.
+    is_sliced: bool = False
 
     @property
     def is_large(self) -> bool:
         """True if the response may have very many elements."""
         request = self.request
-        return isinstance(request, RequestReceived) and len(request.frame) >= _LARGE_REQUEST_BYTES
+        return self.is_sliced or (isinstance(request, RequestReceived) and len(request.frame) >= _LARGE_REQUEST_BYTES)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
-from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
+from falkirk.metadata.requests.request_context import ANONYMOUS, Principal
 from falkirk.node.connections.api_uses import ApiUses
-from falkirk.node.connections.client_connection import ClientConnection, OpenRequest
+from falkirk.node.connections.client_connection import SLICED_REQUEST_BYTES, ClientConnection, OpenRequest
 from falkirk.node.connections.client_usage import FRAME_WINDOW_BYTES, FRAME_WINDOW_MS, ClientUsage, UnfinishedFrames
 from falkirk.node.connections.connection_counters import ConnectionCounters
 from falkirk.node.connections.envelopes import envelope_response
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from falkirk.node.connections.api_uses import ApiUse
     from falkirk.node.connections.credentials import Credentials
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import SlicedWorks, Slices
     from falkirk.protocol.connection import Event
     from falkirk.protocol.schema import WireMessage
     from falkirk.versions.supported_range import SupportedRange
@@ -58,7 +59,8 @@ class ClientConnections:
     `handle` gets each request; `on_closed` the id of each connection that ends, from either side; effects go to
     `effects` at once. `on_answered`, if set, gets each request with its response; known answers are not used then.
     `elements_max`: how many elements a request may have in all arrays together, by API key.
-    `security` and `credentials` decide who may connect; `wake` asks for a `tick` at the end of the step.
+    `security` and `credentials` decide who may connect; `wake` asks for a `tick` at the end of the step. `works`:
+    decodes large requests over many steps; None: at once.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class ClientConnections:
         security: Callable[[], SecuritySettings],
         credentials: Credentials,
         wake: Callable[[], None],
+        works: SlicedWorks | None = None,
     ) -> None:
         self.counters = ConnectionCounters()
         self.api_uses = ApiUses()
@@ -95,6 +98,7 @@ class ClientConnections:
         self._address_bytes_max = _ADDRESS_FRAMES_MAX * frame_bytes_max
         self._known_answers = KnownAnswers()
         self._wake = wake
+        self._works = works
         # When those whose quota is used up go on.
         self._throttled: Timers[int, ClientConnection] = Timers()
         self._sasl = SaslListeners(
@@ -392,39 +396,57 @@ class ClientConnections:
                 self._holding[client.connection_id] = client
                 return
             event = client.held.popleft()
-            client.held_bytes -= _size(event)
+            size = _size(event)
+            client.held_bytes -= size
+            client.open_bytes += size
+            client.usage.open_bytes += size
+            if size >= SLICED_REQUEST_BYTES and self._works is not None and isinstance(event, RequestReceived):
+                client.is_reading = True
+                self._works.begin("large request", self._read(client, event))
+                continue
             try:
-                request = self._open(client, event)
+                message = event.message(self._elements_max[event.api_key])
             except RemoteProtocolError as error:
                 self._close_for_invalid_request(client, error)
                 return
-            self.counters.requests += 1
-            size = _size(event)
-            client.open_bytes += size
-            client.usage.open_bytes += size
-            self._handle(request)
+            self._handle(self._open(client, event, message))
         self._holding.pop(client.connection_id, None)
         if client.buffered_bytes:
             self._count_buffered(client)
 
-    def _open(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> OpenRequest:
-        message = event.message(self._elements_max[event.api_key]) if isinstance(event, RequestReceived) else None
-        context = client.last_context
-        if (
-            context is None
-            or context.api_key != event.api_key
-            or context.api_version != event.api_version
-            or context.client_id != event.client_id
-            or context.principal is not client.principal
-            or context.software_name is not client.software_name
-            or context.software_version is not client.software_version
-        ):
-            context = client.last_context = self._context(client, event)
-            client.last_use = None
+    def _read(self, client: ClientConnection, event: RequestReceived) -> Slices:
+        """Decode a large request over many steps, and handle it; later ones of the connection wait meanwhile."""
+        reading, is_sliced = event.message_in_slices(self._elements_max[event.api_key]), False
+        while True:
+            try:
+                next(reading)
+            except StopIteration as end:
+                client.is_reading = False
+                self._wake()
+                request = self._open(client, event, end.value)
+                request.is_sliced = is_sliced
+                self._handle(request)
+                return
+            except RemoteProtocolError as error:
+                self._close_for_invalid_request(client, error)
+                return
+            yield
+            if client.is_closed:
+                return
+            is_sliced = True
+
+    def _open(
+        self,
+        client: ClientConnection,
+        event: RequestReceived | UnsupportedVersionReceived,
+        message: WireMessage | None,
+    ) -> OpenRequest:
+        context = client.context_of(event)
         use = client.last_use
         if use is None:
             use = client.last_use = self._use(client, event, message)
         use.requests += 1
+        self.counters.requests += 1
         return OpenRequest(client, event, context, message, opened_ms=client.last_active_ms)
 
     def _use(
@@ -438,19 +460,6 @@ class ClientConnections:
         if isinstance(message, ApiVersionsRequest):
             name, version = message.client_software_name, message.client_software_version
         return self.api_uses.of(event.api_key, event.api_version, name, version)
-
-    def _context(self, client: ClientConnection, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
-        return RequestContext(
-            api_key=event.api_key,
-            api_version=event.api_version,
-            client_id=event.client_id,
-            principal=client.principal,
-            client_host=client.client_host,
-            listener=client.listener.name,
-            security_protocol=client.listener.security_protocol,
-            software_name=client.software_name,
-            software_version=client.software_version,
-        )
 
     def _keep_early(self, client: ClientConnection, data: bytes) -> None:
         client.early += data

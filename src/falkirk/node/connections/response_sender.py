@@ -62,7 +62,7 @@ class ResponseSender:
             if hasattr(message, "throttle_time_ms"):
                 message = msgspec.structs.replace(message, throttle_time_ms=throttle_ms)
         self.throttle(request, throttle_ms)
-        if self._works is not None and request.is_large and has_mapped_array(message):
+        if self._works is not None and (request.is_sliced or (request.is_large and has_mapped_array(message))):
             slices = self._send_in_slices(request, message)
             if self._quotas is not None and self._quotas.limits_requests:
                 slices = self._quotas.request_times.measured_slices(request, slices)

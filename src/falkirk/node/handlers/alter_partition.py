@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.handler_result import InSlices
-from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.route import NODE_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AlterPartitionRequest
 
@@ -29,5 +29,5 @@ def handle(view: ControllerView, context: RequestContext, request: AlterPartitio
 
 
 ROUTE: Final[Route[ControllerView, AlterPartitionRequest]] = Route(
-    ControllerView, AlterPartitionRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+    ControllerView, AlterPartitionRequest, handle, elements_max=NODE_ELEMENTS_MAX
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
-from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.messages import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 from falkirk.protocol.messages.alter_replica_log_dirs_response import (
@@ -47,6 +47,4 @@ def handle(view: BrokerView, context: RequestContext, request: AlterReplicaLogDi
     return AlterReplicaLogDirsResponse(results=list(topics.values()))
 
 
-ROUTE: Final[Route[BrokerView, AlterReplicaLogDirsRequest]] = Route(
-    BrokerView, AlterReplicaLogDirsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
-)
+ROUTE: Final[Route[BrokerView, AlterReplicaLogDirsRequest]] = Route(BrokerView, AlterReplicaLogDirsRequest, handle)

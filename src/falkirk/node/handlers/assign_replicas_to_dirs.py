@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
 from falkirk.node.handlers.parts.controller_response import controller_response
-from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AssignReplicasToDirsRequest
 
@@ -35,5 +35,5 @@ def handle(
 
 
 ROUTE: Final[Route[ControllerView, AssignReplicasToDirsRequest]] = Route(
-    ControllerView, AssignReplicasToDirsRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+    ControllerView, AssignReplicasToDirsRequest, handle
 )

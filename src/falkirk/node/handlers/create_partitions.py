@@ -18,6 +18,7 @@ from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreatePartitionsRequest
 from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
+from falkirk.slices import pause_after
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
@@ -41,11 +42,13 @@ def _add(
     view: ControllerView, context: RequestContext, request: CreatePartitionsRequest, quota: MutationQuota
 ) -> Slices[ControllerResult[WireMessage]]:
     names, repeated = split_repeated(topic.name for topic in request.topics)
+    yield from pause_after(len(request.topics))
     allowed = allowed_topics(view, context, AclOperation.ALTER, names)
     quota.restart()
     result = yield from view.controller.replication.create_partitions(
         [topic for topic in request.topics if topic.name in allowed], validate_only=request.validate_only, quota=quota
     )
+    yield from pause_after(len(request.topics))
     result.response.throttle_time_ms = quota.throttle_ms
     answers = result.response.results
     answers += [

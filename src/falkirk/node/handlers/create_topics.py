@@ -23,6 +23,7 @@ from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsRequest
 from falkirk.protocol.messages.create_topics_response import CreatableTopicResult
+from falkirk.slices import pause_after
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.mutation_quota import MutationQuota
@@ -46,11 +47,13 @@ def _create(
     view: ControllerView, context: RequestContext, request: CreateTopicsRequest, quota: MutationQuota
 ) -> Slices[ControllerResult[WireMessage]]:
     names, repeated = split_repeated(topic.name for topic in request.topics)
+    yield from pause_after(len(request.topics))
     possible = [name for name in names if name != CLUSTER_METADATA]
     if is_cluster_operation_allowed(view, context, AclOperation.CREATE):
         creatable = frozenset(possible)
     else:
         creatable = allowed_topics(view, context, AclOperation.CREATE, possible)
+    yield from pause_after(len(request.topics))
     quota.restart()
     result = yield from view.controller.replication.create_topics(
         [topic for topic in request.topics if topic.name in creatable],
@@ -58,6 +61,7 @@ def _create(
         validate_only=request.validate_only,
         quota=quota,
     )
+    yield from pause_after(len(request.topics))
     result.response.throttle_time_ms = quota.throttle_ms
     answers = result.response.topics
     answers += [_refused(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in repeated]

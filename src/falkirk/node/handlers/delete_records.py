@@ -14,32 +14,45 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.replication.answers import RecordsDeleted
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, in_slices_if
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DeleteRecordsRequest, DeleteRecordsResponse
 from falkirk.protocol.messages.delete_records_response import DeleteRecordsPartitionResult, DeleteRecordsTopicResult
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.slices import SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.slices import Slices
 
 
-def handle(view: BrokerView, context: RequestContext, request: DeleteRecordsRequest) -> AnswerLater:
+PARTITIONS_AT_ONCE: Final = 500
+
+
+def handle(
+    view: BrokerView, context: RequestContext, request: DeleteRecordsRequest
+) -> AnswerLater | AnswerLaterInSlices:
     """Delete records from the partitions that the client may change."""
-    return AnswerLater(partial(_delete, view, context, request))
+    count = sum([len(topic.partitions) for topic in request.topics], len(request.topics))
+    return in_slices_if(count > PARTITIONS_AT_ONCE, partial(_delete, view, context, request))
 
 
-def _delete(view: BrokerView, context: RequestContext, request: DeleteRecordsRequest, answer: Answer) -> None:
+def _delete(view: BrokerView, context: RequestContext, request: DeleteRecordsRequest, answer: Answer) -> Slices[None]:
+    budget = SliceBudget()
     offsets: dict[TopicPartition, int] = {}
     refused: dict[TopicPartition, RecordsDeleted] = {}
     for topic in request.topics:
+        if budget.spend(1):
+            yield
         may_delete = view.authorizer.is_allowed(context, AclOperation.DELETE, ResourceType.TOPIC, topic.name)
         for requested in topic.partitions:
+            if budget.spend(1):
+                yield
             partition = TopicPartition(topic.name, requested.partition_index)
             if not may_delete:
                 refused[partition] = RecordsDeleted(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -52,7 +65,7 @@ def _delete(view: BrokerView, context: RequestContext, request: DeleteRecordsReq
         answer(_response({**deleted, **refused}))
 
     if offsets:
-        view.broker.replicas.delete_records(offsets, timeout_ms=request.timeout_ms, done=done)
+        yield from view.broker.replicas.delete_records_slices(offsets, timeout_ms=request.timeout_ms, done=done)
     else:
         done({})
 

@@ -29,7 +29,7 @@ from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import DeleteTopicsRequest, DeleteTopicsResponse
 from falkirk.protocol.messages.delete_topics_response import DeletableTopicResult
 from falkirk.protocol.schema import ZERO_UUID
-from falkirk.slices import DECISION_VISITS, SliceBudget
+from falkirk.slices import DECISION_VISITS, SliceBudget, pause_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,6 +60,7 @@ def _delete(
 ) -> Slices[ControllerResult[WireMessage]]:
     deletion = _Deletion(view, context, view.controller)
     yield from deletion.name_topics(request)
+    yield from pause_after(len(request.topics))
     quota.restart()
     return deletion.result(quota)
 
@@ -93,10 +94,12 @@ class _Deletion:
                 self._answer(topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, message)
         once, repeated = split_repeated(names)
         ids_once, ids_repeated = split_repeated(ids)
+        yield from pause_after(len(request.topics))
         for name in repeated:
             self._answer(name, ZERO_UUID, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         for topic_id in ids_repeated:
             self._answer(None, topic_id, ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
+        yield from pause_after(len(request.topics))
         yield from self._add_all(ids_once, once, frozenset(ids_repeated))
 
     def _add_all(self, ids: Iterable[bytes], names: Iterable[str], repeated_ids: frozenset[bytes]) -> Slices[None]:

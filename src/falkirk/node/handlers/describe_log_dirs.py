@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -22,55 +23,68 @@ from falkirk.protocol.messages.describe_log_dirs_response import (
     DescribeLogDirsTopic,
 )
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.slices import DECISION_VISITS, SliceBudget
 from falkirk.storage.partition_directory import DirectoryState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from collections.abc import Set as AbstractSet
-
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
     from falkirk.storage.log.unified_log import UnifiedLog
 
 _NO_LAG: Final = -1
 
 
-def handle(view: BrokerView, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+def handle(
+    view: BrokerView, context: RequestContext, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse | AnswerInSlices:
     """Describe the directories."""
     if not is_cluster_operation_allowed(view, context, AclOperation.DESCRIBE):
         return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    wanted = None
+    return AnswerInSlices(_described(view, request))
+
+
+def _described(view: BrokerView, request: DescribeLogDirsRequest) -> Slices[WireMessage]:
+    replicas, budget = view.broker.replicas, SliceBudget()
+    wanted: set[TopicPartition] | None = None
     if request.topics is not None:
-        wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
-    return DescribeLogDirsResponse(results=list(_directories(view, wanted)))
-
-
-def _directories(view: BrokerView, wanted: AbstractSet[TopicPartition] | None) -> Iterator[DescribeLogDirsResult]:
-    logs: dict[str, list[UnifiedLog]] = {}
-    for log in view.broker.replicas.logs.logs() if view.broker.replicas.is_started else ():
+        wanted = set()
+        for topic in request.topics:
+            wanted.update(TopicPartition(topic.topic, index) for index in topic.partitions)
+            if budget.spend(len(topic.partitions)):
+                yield
+    topics: dict[str, dict[str, DescribeLogDirsTopic]] = {}
+    # Those of now: replicas come and go between the slices.
+    for log in list(replicas.logs.logs()) if replicas.is_started else ():
+        if budget.spend(DECISION_VISITS):
+            yield
         if wanted is None or log.topic_partition in wanted:
-            logs.setdefault(log.directory.rpartition("/")[0], []).append(log)
-    for log_dir, state in view.broker.replicas.log_dirs().items():
-        yield DescribeLogDirsResult(
-            error_code=state.error,
-            log_dir=log_dir,
-            topics=[] if state.error else _topics(view.broker.replicas, logs.get(log_dir, ())),
-            total_bytes=state.total_bytes,
-            usable_bytes=state.usable_bytes,
-            is_cordoned=state.is_cordoned,
-        )
+            log_dir, _, name = log.directory.rpartition("/")
+            _add(topics.setdefault(log_dir, {}), replicas, log, is_future=name.endswith(DirectoryState.FUTURE.value))
+    return DescribeLogDirsResponse(
+        results=[
+            DescribeLogDirsResult(
+                error_code=state.error,
+                log_dir=log_dir,
+                topics=[] if state.error else list(topics.get(log_dir, {}).values()),
+                total_bytes=state.total_bytes,
+                usable_bytes=state.usable_bytes,
+                is_cordoned=state.is_cordoned,
+            )
+            for log_dir, state in replicas.log_dirs().items()
+        ]
+    )
 
 
-def _topics(replicas: ReplicaManager, logs: Iterable[UnifiedLog]) -> list[DescribeLogDirsTopic]:
-    topics: dict[str, DescribeLogDirsTopic] = {}
-    for log in logs:
-        name, partition_id = log.topic_partition
-        topic = topics.get(name)
-        if topic is None:
-            topic = topics[name] = DescribeLogDirsTopic(name, [])
-        is_future = log.directory.endswith(DirectoryState.FUTURE.value)
-        topic.partitions.append(DescribeLogDirsPartition(partition_id, log.size, _lag(replicas, log), is_future))
-    return list(topics.values())
+def _add(
+    topics: dict[str, DescribeLogDirsTopic], replicas: ReplicaManager, log: UnifiedLog, *, is_future: bool
+) -> None:
+    name, partition_id = log.topic_partition
+    topic = topics.get(name)
+    if topic is None:
+        topic = topics[name] = DescribeLogDirsTopic(name, [])
+    topic.partitions.append(DescribeLogDirsPartition(partition_id, log.size, _lag(replicas, log), is_future))
 
 
 def _lag(replicas: ReplicaManager, log: UnifiedLog) -> int:

@@ -71,7 +71,7 @@ def handle(
     """Have the replica of the metadata log answer, or read from the broker's partitions."""
     if not isinstance(view, BrokerView):
         return refusal(view, context, request, AclOperation.CLUSTER_ACTION) or ASK_RAFT
-    count = sum(len(topic.partitions) for topic in request.topics)
+    count = sum([len(topic.partitions) for topic in request.topics], len(request.topics))
     if request.session_id:
         count += view.broker.fetch_sessions.partition_count(request.session_id)
     return in_slices_if(count > PARTITIONS_AT_ONCE, partial(_fetch, view, context, request))

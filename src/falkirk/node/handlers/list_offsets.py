@@ -18,6 +18,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices
 from falkirk.node.handlers.parts.partition_leaders import current_leader
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
@@ -25,6 +26,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ListOffsetsRequest, ListOffsetsResponse
 from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.slices import DECISION_VISITS, SliceBudget
 from falkirk.storage.log.read import TimestampOffset
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition
+    from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
     from falkirk.storage.log.unified_log import UnifiedLog
 
 LATEST: Final = -1
@@ -63,12 +67,24 @@ _CERTAIN: Final = (EARLIEST, EARLIEST_LOCAL)
 _BOUNDS: Final = (LATEST, EARLIEST, EARLIEST_LOCAL)
 
 
-def handle(view: BrokerView, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def handle(view: BrokerView, context: RequestContext, request: ListOffsetsRequest) -> AnswerInSlices:
     """Look up the offsets."""
-    counts = Counter(partition for partition, _ in _requested(request))
+    return AnswerInSlices(_looked_up(view, context, request))
+
+
+def _looked_up(view: BrokerView, context: RequestContext, request: ListOffsetsRequest) -> Slices[WireMessage]:
+    budget = SliceBudget()
+    counts: Counter[TopicPartition] = Counter()
+    for partition, _ in _requested(request):
+        counts[partition] += 1
+        if budget.spend(1):
+            yield
     topics: dict[str, ListOffsetsTopicResponse] = {}
     answered: set[TopicPartition] = set()
     for partition, requested in _requested(request):
+        # A timestamp may be looked up in the index and in a batch.
+        if budget.spend(DECISION_VISITS):
+            yield
         if partition in answered:
             continue
         answered.add(partition)

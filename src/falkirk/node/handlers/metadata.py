@@ -58,6 +58,7 @@ JOINED_BYTES_MAX: Final = 16 * 1024 * 1024
 # Beside its partitions, of which a slice has 2,000.
 TOPIC_VISITS: Final = 1
 KNOWN_TOPIC_VISITS: Final = 1
+REFUSED_PER_SLICE: Final = 1_000
 CLUSTER_OPERATIONS: Final = range(8, 11)
 
 
@@ -126,7 +127,9 @@ class _Answer:
         known = {topic_id: self._topics.names[topic_id] for topic_id in ids if topic_id in self._topics.names}
         allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, known.values())
         yield from self._add_found(self._topics.by_name[name] for name in known.values() if name in allowed)
-        for topic_id in ids:
+        for count, topic_id in enumerate(ids, 1):
+            if count % REFUSED_PER_SLICE == 0:
+                yield
             if topic_id not in known:
                 self._refuse(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
             elif known[topic_id] not in allowed:
@@ -145,7 +148,11 @@ class _Answer:
         )
         if version in CLUSTER_OPERATIONS and self._request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = authorized_cluster_operations(view, self._context)
-        refused = [encode_topic(topic, version) for topic in self._refused]
+        refused = []
+        for count, topic in enumerate(self._refused, 1):
+            refused.append(encode_topic(topic, version))
+            if count % REFUSED_PER_SLICE == 0:
+                yield
         return (yield from encode_response(response, self._found + refused, version))
 
     def _add_names(self, names: Iterable[str]) -> Slices[None]:
@@ -173,8 +180,10 @@ class _Answer:
                 if name not in may_create:
                     self._refuse(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             missing = [name for name in missing if name in may_create]
-        for name in missing:
+        for count, name in enumerate(missing, 1):
             self._add_missing(name)
+            if count % REFUSED_PER_SLICE == 0:
+                yield
 
     def _creatable(self, names: list[str]) -> frozenset[str]:
         if is_cluster_operation_allowed(self._view, self._context, AclOperation.CREATE):

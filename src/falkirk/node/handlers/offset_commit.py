@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import commit_error
-from falkirk.node.handlers.parts.committed_topics import commit_topics
+from falkirk.node.handlers.parts.committed_topics import commit_in_slices, commit_topics
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
@@ -24,14 +24,17 @@ from falkirk.protocol.messages import OffsetCommitRequest, OffsetCommitResponse
 
 if TYPE_CHECKING:
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.handlers.parts.handler_result import AnswerLater
+    from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices
+    from falkirk.protocol.messages import TxnOffsetCommitResponse
     from falkirk.protocol.schema import WireMessage
 
 _COORDINATOR_SINCE: Final = 1
 _IDS_SINCE: Final = 10
 
 
-def handle(view: BrokerView, context: RequestContext, request: OffsetCommitRequest) -> WireMessage | AnswerLater:
+def handle(
+    view: BrokerView, context: RequestContext, request: OffsetCommitRequest
+) -> WireMessage | AnswerLater | AnswerLaterInSlices:
     """Have the group's shard commit the offsets of existing topics that the client may read."""
     version = context.api_version
     if not is_group_allowed(view, context, AclOperation.READ, request.group_id):
@@ -39,15 +42,19 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetCommitReque
     if version < _COORDINATOR_SINCE:
         return error_response(request, version, ErrorCode.UNSUPPORTED_VERSION)
     kind, client = view.broker.groups.kind, client_of(context)
-    return commit_topics(
-        view,
-        context,
-        request,
-        OffsetCommitResponse(topics=[]),
-        by_id=version >= _IDS_SINCE,
-        operation=lambda shard, requested, token: shard.commit_offsets(client, requested, token),
-        client_error=lambda error: commit_error(error, kind),
-    )
+
+    def commit(part: OffsetCommitRequest) -> OffsetCommitResponse | TxnOffsetCommitResponse | AnswerLater:
+        return commit_topics(
+            view,
+            context,
+            part,
+            OffsetCommitResponse(topics=[]),
+            by_id=version >= _IDS_SINCE,
+            operation=lambda shard, requested, token: shard.commit_offsets(client, requested, token),
+            client_error=lambda error: commit_error(error, kind),
+        )
+
+    return commit_in_slices(request, commit)
 
 
 ROUTE: Final[Route[BrokerView, OffsetCommitRequest]] = Route(

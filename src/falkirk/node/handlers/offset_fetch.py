@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import fetch_error
-from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of, schedule_in_slices
+from falkirk.node.handlers.parts.coordinator_requests import KEYS_AT_ONCE, Gathered, client_of, schedule_in_slices
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
 from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.requested_topics import has_many_offsets, topic_chunks
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView
@@ -36,7 +37,7 @@ from falkirk.protocol.messages.offset_fetch_response import (
 from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer
@@ -58,23 +59,57 @@ def handle(view: BrokerView, context: RequestContext, request: OffsetFetchReques
 def _fetch(view: BrokerView, context: RequestContext, request: OffsetFetchRequest, answer: Answer) -> None:
     version = context.api_version
     groups = request.groups if version >= _GROUPS_SINCE else [_only_group(request)]
+    # Of a group with many topics, some at a time.
+    parts = [(number, part) for number, group in enumerate(groups) for part in _parts(group)]
 
-    def finish(parts: Sequence[OffsetFetchResponseGroup]) -> None:
+    def finish(fetched: Sequence[OffsetFetchResponseGroup]) -> None:
+        whole: dict[int, OffsetFetchResponseGroup] = {}
+        for (number, _), part in zip(parts, fetched, strict=True):
+            known = whole.get(number)
+            whole[number] = part if known is None else _joined(known, part)
         if version >= _GROUPS_SINCE:
-            answer(OffsetFetchResponse(groups=list(parts)))
+            answer(OffsetFetchResponse(groups=list(whole.values())))
         else:
-            answer(_as_only_group(groups[0], parts[0], version))
+            answer(_as_only_group(groups[0], whole[0], version))
 
-    gathered = Gathered(len(groups), finish)
+    gathered = Gathered(len(parts), finish)
 
     def schedule(start: int, end: int) -> None:
-        for place, group in enumerate(groups[start:end], start):
+        for place, (_, group) in enumerate(parts[start:end], start):
             if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
                 gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
             else:
                 _ask(view, context, request, group, gathered=gathered, place=place)
 
-    schedule_in_slices(view.broker.groups, len(groups), schedule)
+    is_split = len(parts) > len(groups)
+    schedule_in_slices(view.broker.groups, len(parts), schedule, at_once=1 if is_split else KEYS_AT_ONCE)
+
+
+def _parts(group: OffsetFetchRequestGroup) -> Iterable[OffsetFetchRequestGroup]:
+    if group.topics is None or not has_many_offsets(group.topics, partitions="partition_indexes"):
+        return (group,)
+    chunks = topic_chunks(group.topics, partitions="partition_indexes")
+    return (replace(group, topics=topics) for topics in chunks)
+
+
+def _joined(known: OffsetFetchResponseGroup, part: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+    """Add what was fetched of some more topics of a group; an error is one of all."""
+    if known.error_code or part.error_code:
+        return known if known.error_code else part
+    topics = part.topics
+    if (
+        known.topics
+        and topics
+        and (known.topics[-1].name, known.topics[-1].topic_id)
+        == (
+            topics[0].name,
+            topics[0].topic_id,
+        )
+    ):
+        known.topics[-1].partitions.extend(topics[0].partitions)
+        topics = topics[1:]
+    known.topics.extend(topics)
+    return known
 
 
 def _ask(

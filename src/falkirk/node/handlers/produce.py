@@ -91,7 +91,8 @@ _NO_TRANSACTION: Final = "Partition was not added to the transaction"
 
 def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -> AnswerLater | AnswerLaterInSlices:
     """Append to the accepted partitions, and answer when the required acks have arrived."""
-    count = sum(len(topic.partition_data) for topic in request.topic_data)
+    # Topics count, too: they may have no partitions.
+    count = sum([len(topic.partition_data) for topic in request.topic_data], len(request.topic_data))
     return _later(partial(_produce, view, context, request), count)
 
 
@@ -111,6 +112,8 @@ def _produce(view: BrokerView, context: RequestContext, request: ProduceRequest,
                 of_topic.append((partition, batch_heads(partition.records or b"")))
                 if budget.spend(1):
                     yield
+            if budget.spend(1):
+                yield
     except UnreadableBatchError as error:
         answer(_refuse(context, request, ErrorCode.CORRUPT_MESSAGE, str(error)))
         return
@@ -232,6 +235,8 @@ def _sort_out(
     records: dict[TopicIdPartition, bytes] = {}
     refused: dict[TopicIdPartition, PartitionProduced] = {}
     for topic, partitions in topics:
+        if budget.spend(1):
+            yield
         name, topic_id = _name_and_id(view, topic)
         error = _topic_error(view, context, name)
         for partition, heads in partitions:

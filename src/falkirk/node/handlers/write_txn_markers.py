@@ -15,7 +15,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.coordinator_requests import Gathered
 from falkirk.node.handlers.parts.handler_result import AnswerLater
-from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
+from falkirk.node.handlers.parts.route import NODE_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -93,5 +93,5 @@ def _response(results: Sequence[_Result]) -> WriteTxnMarkersResponse:
 
 
 ROUTE: Final[Route[BrokerView, WriteTxnMarkersRequest]] = Route(
-    BrokerView, WriteTxnMarkersRequest, handle, elements_max=PARTITION_ELEMENTS_MAX
+    BrokerView, WriteTxnMarkersRequest, handle, elements_max=NODE_ELEMENTS_MAX
 )

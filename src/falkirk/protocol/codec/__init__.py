@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="WireMessage")
 # A larger request that does not parse is not read again to find out where.
-_REFERENCE_BYTES_MAX: Final = 256 * 1024
+_REFERENCE_BYTES_MAX: Final = 16 * 1024
 _Key = tuple[type["WireMessage"], int, int | None]
 _DECODERS: dict[_Key, Callable[[bytes, int, int], tuple[Any, int]]] = {}  # Any: the key's class
 _ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
+_SLICED_DECODERS: dict[_Key, Callable[[bytes, int, int], Generator[None, None, tuple[Any, int]]]] = {}  # Any: same
 _SLICED_ENCODERS: dict[_Key, Callable[[Any], Generator[None, None, list[bytes]]]] = {}  # Any: same
 
 
@@ -66,8 +67,26 @@ def decode_prefix(
         raise
     except decoder_compiler.FAST_PATH_ERRORS as error:
         if elements_max != UNLIMITED and len(data) - position > _REFERENCE_BYTES_MAX:
-            raise RemoteProtocolError(f"{cls.__name__} does not parse", offset=position) from error
+            raise _does_not_parse(cls, position) from error
         return decode_reference(message_layout(cls, version, layout), data, position)
+    return found
+
+
+def decode_prefix_in_slices(
+    cls: type[M], version: int, data: bytes, position: int, *, elements_max: int
+) -> Generator[None, None, tuple[M, int]]:
+    """Read a large request as `decode_prefix` does, and yield after a thousand elements of its arrays."""
+    key = cls, version, None
+    decoder = _SLICED_DECODERS.get(key)
+    if decoder is None:
+        made = decoder_compiler.compile_sliced_decoder(message_layout(*key), f"{cls.__name__} v{version} in slices")
+        decoder = _SLICED_DECODERS.setdefault(key, made)
+    try:
+        found: tuple[M, int] = yield from decoder(data, position, elements_max)
+    except TooManyElementsError:
+        raise
+    except decoder_compiler.FAST_PATH_ERRORS as error:
+        raise _does_not_parse(cls, position) from error
     return found
 
 
@@ -111,6 +130,10 @@ def encode_in_slices(message: WireMessage, version: int) -> Generator[None, None
         return encoder_compiler.join_small((yield from encoder(message)))
     except encoder_compiler.FAST_PATH_ERRORS:
         return [encode_reference(message_layout(*key), message)]
+
+
+def _does_not_parse(cls: type[WireMessage], position: int) -> RemoteProtocolError:
+    return RemoteProtocolError(f"{cls.__name__} does not parse", offset=position)
 
 
 def _compile_decoder(

@@ -28,6 +28,7 @@ _CHECKS_AT_ONCE: Final = 32
 # Each takes up to five renames, and as many syncs of the directory.
 _SEGMENTS_AT_ONCE: Final = 1
 # Two to three ms.
+_FOUND: Final = object()
 _LOGS_AT_ONCE: Final = 1_000
 # A slow disk writes as much within some 50 ms.
 _SYNC_BYTES: Final = 8 * 1024 * 1024
@@ -59,9 +60,9 @@ class LogHousekeeping:
         # The log directory of the checkpoint that is being written, and its slices.
         self._writing: tuple[str, Iterator[None]] | None = None
         self._dirty_since_ms: dict[UnifiedLog, int] = {}
+        # By task, while it goes through the logs for what is to be flushed.
+        self._searches: dict[str, Iterator[None]] = {}
         # How many more may be deleted in this step.
-        # While logs are gone through for what is to be flushed.
-        self._unflushed: Iterator[None] | None = None
         self._segments_left = 0
         self._cleaner: LogCleaner | None = None
         if settings.log_cleaner_enable:
@@ -97,8 +98,9 @@ class LogHousekeeping:
                 task.next_ms = now_ms + task.interval_ms
                 task.begin()
         self._check_some()
-        if self._unflushed is not None:
-            next(self._unflushed, None)
+        for name, search in list(self._searches.items()):
+            if next(search, _FOUND) is _FOUND:
+                del self._searches[name]
         self._flush_some()
         self._write_some()
         if self._segments_left:
@@ -115,7 +117,7 @@ class LogHousekeeping:
     @property
     def _has_begun(self) -> bool:
         return (
-            bool(self._to_check or self._unflushed or self._to_flush or self._to_write or self._writing)
+            bool(self._to_check or self._searches or self._to_flush or self._to_write or self._writing)
             or self._deletions.has_begun
             or any(directory.rolled for directory in self._directories.values())
         )
@@ -129,8 +131,14 @@ class LogHousekeeping:
             self._to_check.extend(self._logs())
 
     def _begin_flushes(self) -> None:
+        self._searches.setdefault("flushes", self._find_dirty())
+
+    def _find_dirty(self) -> Iterator[None]:
+        """Queue a flush of what has been dirty for flush.ms; yield after some logs."""
         dirty: dict[UnifiedLog, int] = {}
-        for log in self._logs():
+        for number, log in enumerate(list(self._logs()), 1):
+            if number % _LOGS_AT_ONCE == 0:
+                yield
             if log.recovery_point < log.log_end_offset:
                 dirty[log] = self._dirty_since_ms.get(log, self._now_ms)
                 if self._now_ms - dirty[log] >= log.config.flush_ms:
@@ -138,8 +146,7 @@ class LogHousekeeping:
         self._dirty_since_ms = dirty
 
     def _begin_recovery_points(self) -> None:
-        if self._unflushed is None:
-            self._unflushed = self._find_unflushed()
+        self._searches.setdefault("recovery points", self._find_unflushed())
 
     def _find_unflushed(self) -> Iterator[None]:
         """Queue a flush of what is full and not flushed; yield after some logs."""
@@ -152,7 +159,6 @@ class LogHousekeeping:
             if log.recovery_point < end and log not in waiting:
                 self._to_flush.append((log, end))
         self._to_flush.append(None)
-        self._unflushed = None
 
     def _begin_log_starts(self) -> None:
         self._write_everywhere(LOG_START_FILE_NAME)

@@ -16,6 +16,7 @@ from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtoco
 from falkirk.protocol.messages.sync_group_request import SyncGroupRequestAssignment
 from falkirk.protocol.messages.update_features_request import FeatureUpdateKey
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.slices import exhaust
 
 MEMBER = "m" * 22
 T0 = ("t", 0)
@@ -50,7 +51,7 @@ def beat(cluster, epoch):
 
 
 def measured(cluster):
-    return cluster.network.hosts[101].running.measure().groups
+    return exhaust(cluster.network.hosts[101].running.measure_slices()).groups
 
 
 def join(cluster):

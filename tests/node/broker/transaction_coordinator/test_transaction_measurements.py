@@ -4,6 +4,7 @@ from transaction_cluster import TransactionCluster
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
 from falkirk.node.broker.transaction_coordinator.transaction_measurements import measure_transactions
+from falkirk.slices import exhaust
 
 
 @pytest.mark.slow
@@ -19,7 +20,7 @@ def test_transactional_ids_are_counted_by_state_and_markers_that_wait():
     decided.end(is_commit=True)
     cluster.run_until(lambda: len(cluster.transactions(coordinator).hosts) == 2)
     cluster.run_until(lambda: all(host.shard for host in cluster.transactions(coordinator).hosts.values()))
-    now = measure_transactions(cluster.transactions(coordinator))
+    now = exhaust(measure_transactions(cluster.transactions(coordinator)))
     assert now.states == {
         TransactionState.EMPTY: 1,
         TransactionState.ONGOING: 1,

@@ -22,7 +22,7 @@ from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreatePartitionsResponse
 from falkirk.protocol.messages.create_partitions_response import CreatePartitionsTopicResult
-from falkirk.slices import DECISION_VISITS, SliceBudget
+from falkirk.slices import DECISION_VISITS, SliceBudget, pause_after
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,10 @@ class PartitionCreation:
         self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool
     ) -> Slices[ControllerResult[CreatePartitionsResponse]]:
         """Decide on topics whose names differ, in one atomic batch."""
-        if sum(self._additional(topic) for topic in topics) > PARTITIONS_MAX:
+        yield from pause_after(len(topics))
+        is_too_much = sum(self._additional(topic) for topic in topics) > PARTITIONS_MAX
+        yield from pause_after(len(topics))
+        if is_too_much:
             errors = [TOO_MANY_PARTITIONS] * len(topics)
         else:
             errors, budget = [], SliceBudget()
@@ -64,6 +67,7 @@ class PartitionCreation:
             if is_too_large(self._records):
                 self._records.clear()
                 errors = [BATCH_TOO_LARGE] * len(topics)
+        yield from pause_after(len(topics))
         records = () if validate_only else tuple(self._records)
         results = [
             CreatePartitionsTopicResult(topic.name, error.error_code, error.message)

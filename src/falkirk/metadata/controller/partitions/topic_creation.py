@@ -25,7 +25,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsResponse, TopicRecord
 from falkirk.protocol.messages.create_topics_response import CreatableTopicConfigs, CreatableTopicResult
 from falkirk.protocol.uuid import random_uuid
-from falkirk.slices import DECISION_VISITS, SliceBudget
+from falkirk.slices import DECISION_VISITS, SliceBudget, pause_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,6 +75,7 @@ class TopicCreation:
         `describable`: names of topics whose configs may be told.
         """
         error, results, budget = NO_ERROR, [], SliceBudget()
+        yield from pause_after(len(topics))
         if self._partition_count(topics) > PARTITIONS_MAX:
             error = TOO_MANY_PARTITIONS
         else:
@@ -84,6 +85,7 @@ class TopicCreation:
                     yield
             if is_too_large(self._records):
                 error = BATCH_TOO_LARGE
+        yield from pause_after(len(topics))
         if error.is_failure:
             return ControllerResult((), CreateTopicsResponse(topics=[_failed(topic.name, error) for topic in topics]))
         records = () if validate_only else tuple(self._records)

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from falkirk.slices import SliceBudget
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from falkirk.coordinator.runtime.counters import GroupCounters
     from falkirk.node.broker.coordinator_runtime.hosted_shard import HostState
     from falkirk.node.broker.group_coordinator.group_coordinator import GroupCoordinator
+    from falkirk.slices import Slices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +35,17 @@ class GroupMeasurements:
         return sum(n for (each, state), n in self.groups.items() if each is type_ and (not states or state in states))
 
 
-def measure_groups(coordinator: GroupCoordinator) -> GroupMeasurements:
+def measure_groups(coordinator: GroupCoordinator) -> Slices[GroupMeasurements]:
     """Count groups as they are at the end of the log; Kafka counts them as of the high watermark."""
     groups: Counter[tuple[GroupType, str]] = Counter()
-    offsets = 0
-    for host in coordinator.hosts.values():
+    offsets, budget = 0, SliceBudget()
+    for host in list(coordinator.hosts.values()):
         shard = host.shard
         if shard is not None:
-            groups.update((group.type, group.state_name) for group in shard.context.groups.values())
+            for group in list(shard.context.groups.values()):
+                groups[group.type, group.state_name] += 1
+                if budget.spend(1):
+                    yield
             offsets += shard.offsets.store.count
     return GroupMeasurements(
         groups=groups,

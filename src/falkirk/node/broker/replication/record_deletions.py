@@ -13,26 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from falkirk.node.broker.replication.hosted_partitions import HostedPartitions
+    from falkirk.node.sliced_work import Slices
     from falkirk.protocol.topic_partition import TopicPartition
 
 HIGH_WATERMARK: Final = -1
+DELETED_PER_SLICE: Final = 500
 
 
 class RecordDeletions(PartitionRequests):
     """DeleteRecords requests."""
 
-    def delete(
+    def delete_slices(
         self,
         offsets: Mapping[TopicPartition, int],
         *,
         timeout_ms: int,
         done: Callable[[Mapping[TopicPartition, RecordsDeleted]], None],
-    ) -> None:
-        """Advance the log starts; `done` is called now, or when all live replicas have advanced theirs."""
+    ) -> Slices:
+        """Advance the log starts, some in a slice; `done` is called then, or once all live replicas have."""
         deleted: dict[TopicPartition, RecordsDeleted] = {}
         required: dict[TopicPartition, int] = {}
-        for key, offset in offsets.items():
+        for count, (key, offset) in enumerate(offsets.items(), 1):
             result = self._delete(key, offset)
+            if count % DELETED_PER_SLICE == 0:
+                yield
             if isinstance(result, ErrorCode):
                 deleted[key] = RecordsDeleted(error_code=result)
             else:

@@ -253,15 +253,15 @@ class ReplicaManager:
         """
         return self._fetches.fetch_slices(params, partitions, done)
 
-    def delete_records(
+    def delete_records_slices(
         self,
         offsets: Mapping[TopicPartition, int],
         *,
         timeout_ms: int,
         done: Callable[[Mapping[TopicPartition, RecordsDeleted]], None],
-    ) -> None:
+    ) -> Slices:
         """Advance log starts (-1: to the high watermark), and wait until all replicas have advanced theirs."""
-        self._deletions.delete(offsets, timeout_ms=timeout_ms, done=done)
+        return self._deletions.delete_slices(offsets, timeout_ms=timeout_ms, done=done)
 
     def partition(self, key: TopicPartition) -> HostedPartition | ErrorCode:
         """Return a partition of this broker, or the error if it is not hosted here."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 # Describing a group without members takes some ten microseconds.
-_KEYS_PER_SLICE: Final = 200
+KEYS_AT_ONCE: Final = 200
 
 
 def client_of(context: RequestContext) -> ClientContext:
@@ -66,16 +66,22 @@ def ask_coordinator(
     return AnswerLater(start)
 
 
-def schedule_in_slices(coordinator: CoordinatorRuntime[S], count: int, schedule: Callable[[int, int], None]) -> None:
+def schedule_in_slices(
+    coordinator: CoordinatorRuntime[S],
+    count: int,
+    schedule: Callable[[int, int], None],
+    *,
+    at_once: int = KEYS_AT_ONCE,
+) -> None:
     """Schedule operations for `count` keys of a request: `schedule` gets a start and an end, once in each step."""
 
     def slices() -> Generator[None, None, None]:
-        for start in range(_KEYS_PER_SLICE, count, _KEYS_PER_SLICE):
-            schedule(start, min(start + _KEYS_PER_SLICE, count))
+        for start in range(at_once, count, at_once):
+            schedule(start, min(start + at_once, count))
             yield
 
-    schedule(0, min(_KEYS_PER_SLICE, count))
-    if count > _KEYS_PER_SLICE:
+    schedule(0, min(at_once, count))
+    if count > at_once:
         coordinator.start_work("requests to coordinators", slices())
 
 

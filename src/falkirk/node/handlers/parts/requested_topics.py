@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -11,10 +11,11 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.schema import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.view import NodeView
+    from falkirk.protocol.schema import WireStruct
 
 
 class RequestedPartition(Protocol):
@@ -35,6 +36,10 @@ class RequestedTopic(Protocol):
 
 
 T = TypeVar("T", bound=RequestedTopic)
+C = TypeVar("C", bound="WireStruct")
+
+OFFSETS_AT_ONCE: Final = 1_000
+"""Offsets of a request that one step reads or writes: to write one takes some 8 us."""
 
 
 class SortedTopics(Generic[T]):
@@ -43,6 +48,35 @@ class SortedTopics(Generic[T]):
     def __init__(self) -> None:
         self.accepted: list[T] = []
         self.refused: list[tuple[T, int, ErrorCode]] = []
+
+
+def topic_chunks(topics: Iterable[C], *, partitions: str) -> Iterator[list[C]]:
+    """Yield the topics of a large request in chunks that one step can do; one with many partitions is in several.
+
+    `partitions`: the field that has a topic's partitions. Topics count, too: they may have none.
+    """
+    chunk: list[C] = []
+    left = OFFSETS_AT_ONCE
+    for topic in topics:
+        wanted = getattr(topic, partitions)
+        start = 0
+        while True:
+            part = wanted[start : start + max(1, left)]
+            chunk.append(topic if len(part) == len(wanted) else replace(topic, **{partitions: part}))
+            start += len(part)
+            left -= len(part) + 1
+            if left <= 0:
+                yield chunk
+                chunk, left = [], OFFSETS_AT_ONCE
+            if start >= len(wanted):
+                break
+    if chunk:
+        yield chunk
+
+
+def has_many_offsets(topics: Iterable[WireStruct], *, partitions: str) -> bool:
+    """Return whether the topics of a request are more than one of the chunks of `topic_chunks`."""
+    return sum([1 + len(getattr(topic, partitions)) for topic in topics]) > OFFSETS_AT_ONCE
 
 
 def sort_topics(
