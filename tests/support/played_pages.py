@@ -37,7 +37,7 @@ _CHANGING = (
     (re.compile(r"\b(offset|offsets|epoch|up to|pid):? \d+", re.IGNORECASE), r"\1 N"),
     (re.compile(r"\b[\d,.]+ (metadata records|batches|bytes|KiB|MiB|GiB)"), r"N \1"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*"), "WHEN"),
-    (re.compile(r"\d\d:\d\d:\d\d\b"), "WHEN"),
+    (re.compile(r"\d\d:\d\d:\d\d(\.\d+)?\b"), "WHEN"),
 )
 
 
