@@ -71,6 +71,17 @@ def test_a_new_group_begins_at_the_epoch_of_the_release(before, topics, epoch, t
     assert (world.group.group_epoch, world.group.state_name) == (epoch, "Stable")
 
 
+def test_an_expression_that_finds_nothing_changes_nothing_until_it_finds_a_topic():
+    world = ConsumerWorld(new_consumer_group_epoch=1)
+    consumer = Consumer(world, "a", regex="none|new.*")
+    consumer.beat()
+    assert (consumer.epoch, consumer.assigned) == (1, {})
+    world.change_topic("new", 1)
+    world.pass_time(10_001)
+    consumer.beat()
+    assert (consumer.epoch, consumer.assigned) == (2, world.parts(new=[0]))
+
+
 def test_a_group_is_not_assigned_anew_before_its_interval_is_over():
     world = ConsumerWorld(consumer_assignment_interval_ms=1_000)
     first, second = Consumer(world, "a", "foo"), Consumer(world, "b", "foo")

@@ -101,17 +101,19 @@ class GroupUpdate:
     def put_regex(
         self, before: ConsumerGroupMember, after: ConsumerGroupMember, is_describable: Callable[[str], bool]
     ) -> bool:
-        """Resolve a member's expression if it changed; return whether it did.
+        """Resolve a member's expression if it changed; return whether that may change what the member reads.
 
-        An expression that no member has any more is deleted. Raises TopicPatternError.
+        As in Kafka, a first expression that finds no topic bumps no epoch. An expression that no member has any more is
+        deleted. Raises TopicPatternError.
         """
         if before.subscribed_regex == after.subscribed_regex:
             return False
         self._forget_regexes([before.subscribed_regex])
         regex = after.subscribed_regex
         if regex and regex not in self.group.resolved_regexes:
-            topics = self._services.topics_matching(regex)
-            self._put_resolved(regex, frozenset(name for name in topics if is_describable(name)))
+            topics = frozenset(name for name in self._services.topics_matching(regex) if is_describable(name))
+            self._put_resolved(regex, topics)
+            return bool(topics or before.subscribed_regex)
         return True
 
     def refresh_regexes(self, is_describable: Callable[[str], bool]) -> bool:
