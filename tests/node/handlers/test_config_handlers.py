@@ -153,8 +153,8 @@ def test_a_broker_that_forwards_may_cordon_directories():
 # --- DescribeConfigs
 
 
-def describe(controller, kind, name, keys=None, *, version=None, synonyms=False, **fields):
-    request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, keys)], synonyms)
+def describe(controller, kind, name, keys=None, *, version=None, synonyms=False, documentation=False, **fields):
+    request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, keys)], synonyms, documentation)
     may = {"authorizer": Authorizer(allow_everyone=True)}
     (result,) = ask(controller, request, version, **(may | fields))[0].results
     return result
@@ -172,6 +172,21 @@ def test_synonyms_are_told_on_demand():
     assert config.synonyms == []
     (config,) = describe(controller, TOPIC, "foo", ["segment.bytes"], synonyms=True).configs
     assert [synonym.name for synonym in config.synonyms] == ["log.segment.bytes"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "key", "anchor"),
+    [
+        (TOPIC, "foo", "retention.ms", "topicconfigs_retention.ms"),
+        (BROKER, str(CONTROLLER_ID), "num.partitions", "brokerconfigs_num.partitions"),
+        (GROUP, "any", "consumer.session.timeout.ms", "groupconfigs_consumer.session.timeout.ms"),
+    ],
+)
+def test_where_kafkas_documentation_of_a_config_stands_is_told_on_demand(kind, name, key, anchor):
+    (config,) = describe(cluster(), kind, name, [key]).configs
+    assert config.documentation is None
+    (config,) = describe(cluster(), kind, name, [key], documentation=True).configs
+    assert config.documentation.endswith(f"#{anchor}")
 
 
 @pytest.mark.parametrize("version", range(5))

@@ -1,7 +1,4 @@
-"""Configs as DescribeConfigs returns them: values, sources and synonyms.
-
-Differs from Kafka: there is no documentation of configs.
-"""
+"""Configs as DescribeConfigs returns them: values, sources and synonyms."""
 
 from __future__ import annotations
 

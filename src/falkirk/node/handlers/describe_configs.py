@@ -1,8 +1,8 @@
 """DescribeConfigs (key 32), v0-4: configs with their sources. KIP-133, KIP-226, KIP-569, KIP-714.
 
 Behaviour: needs DESCRIBE_CONFIGS on the topic or group, else on CLUSTER; every node answers. Of brokers a node knows
-its own configs and the cluster-wide default; it has no log levels (BROKER_LOGGER). Secrets are left out, and so is
-documentation, whose text is Kafka's.
+its own configs and the cluster-wide default; it has no log levels (BROKER_LOGGER). Secrets are left out.
+Differs from Kafka: documentation is where Kafka's stands, whose text is Kafka's.
 Version notes: v0 has whether a value is the default; v1 its source and, on request, its synonyms; v3 its type; v4 is
 the first flexible version.
 """
@@ -41,6 +41,9 @@ _MUST_NOT_BE_EMPTY: Final[Mapping[int, str]] = {
     GROUP: "Group name must not be empty",
 }
 
+_DOCUMENTATION: Final = "https://kafka.apache.org/documentation/#"
+_ANCHORS: Final[Mapping[int, str]] = {TOPIC: "topicconfigs_", BROKER: "brokerconfigs_", GROUP: "groupconfigs_"}
+
 
 def handle(view: NodeView, context: RequestContext, request: DescribeConfigsRequest) -> WireMessage:
     """Return the configs that the client may see."""
@@ -55,6 +58,9 @@ def handle(view: NodeView, context: RequestContext, request: DescribeConfigsRequ
             result.error_code, result.error_message = configs.error_code, configs.message or ""
         else:
             result.configs = _as_requested(configs, requested.configuration_keys, request, context.api_version)
+            if request.include_documentation and resource.resource_type in _ANCHORS:
+                for config in result.configs:
+                    config.documentation = f"{_DOCUMENTATION}{_ANCHORS[resource.resource_type]}{config.name}"
         return result
 
     return DescribeConfigsResponse(results=mapped_array(result_of, request.resources))
