@@ -88,6 +88,12 @@ def test_what_makes_no_sense_is_refused_with_all_of_its_entity(entity, key, valu
         (IP, "connection_creation_rate", 1.5, "connection_creation_rate cannot be a fractional value."),
         ((("ip", "not an ip"),), "connection_creation_rate", 1.0, "not an ip is not a valid IP or resolvable host."),
         (
+            (("ip", "RFC2606.invalid"),),
+            "connection_creation_rate",
+            1.0,
+            "RFC2606.invalid is not a valid IP or resolvable host.",
+        ),
+        (
             (("user", "a"), ("ip", "1.2.3.4")),
             RATE,
             1.0,

@@ -134,6 +134,9 @@ def _entity_error(entity: QuotaEntity) -> ApiError:
 
 def _is_address(text: str) -> bool:
     """Return whether the text may be an address. Differs from Kafka: a host name is not resolved."""
+    # RFC 6761: no name of this domain can be resolved.
+    if text.lower().endswith(".invalid"):
+        return False
     if _HOST_NAME.fullmatch(text):
         return not _ALL_DIGITS.fullmatch(text) or _parses(text)
     return _parses(text)
