@@ -56,6 +56,7 @@ _KEEPS_GROUP_PROTOCOLS_APART_SINCE = "4.3.1"
 _LEAVE_GROUP_REMOVES_CONSUMERS_SINCE = "4.0.0"
 _ASKS_FOR_DEFAULT_PARTITIONS_SINCE = "4.3.1"
 _NEW_CONSUMER_GROUPS_HAVE_AN_EPOCH_SINCE = "4.3.1"
+_TELLS_LIMITS_OF_GROUP_CONFIGS_SINCE = "4.4.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,11 @@ class Release:
     def new_consumer_group_epoch(self) -> int:
         """Return the epoch of a consumer group before its first change: its first members get the next one."""
         return 1 if self._is_from(_NEW_CONSUMER_GROUPS_HAVE_AN_EPOCH_SINCE) else 0
+
+    @property
+    def tells_limits_of_group_configs(self) -> bool:
+        """Return whether a group config that is refused is told its limits, not the keys that set them."""
+        return self._is_from(_TELLS_LIMITS_OF_GROUP_CONFIGS_SINCE)
 
     @property
     def asks_for_default_partitions(self) -> bool:

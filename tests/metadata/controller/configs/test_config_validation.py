@@ -73,3 +73,38 @@ def test_configs_are_taken_and_refused_as_real_kafka_does(word):
         assert error.error_code is ErrorCode.NONE or error.message
         checked += 1
     assert checked > 200
+
+
+@pytest.mark.parametrize(
+    ("release", "config", "reason"),
+    [
+        (
+            "4.3",
+            "streams.session.timeout.ms=1",
+            "streams.session.timeout.ms must be greater than or equal to group.streams.min.session.timeout.ms",
+        ),
+        (
+            "4.0",
+            "consumer.heartbeat.interval.ms=15001",
+            "consumer.heartbeat.interval.ms must be less than or equal to group.consumer.max.heartbeat.interval.ms",
+        ),
+        (
+            "4.3",
+            "streams.num.standby.replicas=3",
+            "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
+        ),
+        (
+            "4.4",
+            "streams.session.timeout.ms=1",
+            "streams.session.timeout.ms must be in the range 45000 to 60000 inclusive.",
+        ),
+        ("4.4", "streams.num.standby.replicas=3", "streams.num.standby.replicas must be less than or equal to 2"),
+    ],
+)
+def test_a_group_config_beyond_its_limits_is_refused_in_the_words_of_the_release(release, config, reason):
+    """As GroupConfig of 4.0.0, 4.3.1 and 4.4.0 has them."""
+    resolution = ConfigResolution(release=Release.parse(release), node_id=1, static_configs={})
+    error = configs_error(
+        ConfigResource(TYPES["GROUP"], "g"), read(config), image=ConfigsImage(), resolution=resolution
+    )
+    assert (error.error_code, error.message) == (ErrorCode.INVALID_CONFIG, reason)

@@ -103,16 +103,8 @@ def group_default(name: str, static_configs: Mapping[str, str], release: Release
 def check_group_configs(configs: Mapping[str, Value], static_configs: Mapping[str, str], release: Release) -> None:
     """Check the configs of a group, each of which is of its type already. Raises ConfigError."""
     for name, value in configs.items():
-        low, high = _LIMITS.get(name, (None, None))
-        at_least = None if low is None else _limit(static_configs, low)
-        at_most = None if high is None else _limit(static_configs, high)
-        if at_least is not None and at_most is not None:
-            if not at_least <= _number(value) <= at_most:
-                raise ConfigError(f"{name} must be in the range {at_least} to {at_most} inclusive.")
-        elif at_least is not None and _number(value) < at_least:
-            raise ConfigError(f"{name} must be greater than or equal to {at_least}")
-        elif at_most is not None and _number(value) > at_most:
-            raise ConfigError(f"{name} must be less than or equal to {at_most}")
+        if name in _LIMITS:
+            _check_limits(name, _number(value), static_configs, release)
     _check_words(configs, static_configs)
     for kind in ("consumer", "share", "streams"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
@@ -124,6 +116,24 @@ def check_group_configs(configs: Mapping[str, Value], static_configs: Mapping[st
         }
         if _number(values[session]) <= _number(values[heartbeat]):
             raise ConfigError(f"{session} must be greater than {heartbeat}")
+
+
+def _check_limits(name: str, value: int, static_configs: Mapping[str, str], release: Release) -> None:
+    low, high = _LIMITS[name]
+    at_least = None if low is None else _limit(static_configs, low)
+    at_most = None if high is None else _limit(static_configs, high)
+    # Before 4.4 the key of the limit is told, since then the limit itself.
+    if low is not None and at_least is not None and value < at_least:
+        told: str | int = at_least if release.tells_limits_of_group_configs else low[0]
+        reason = f"greater than or equal to {told}"
+    elif high is not None and at_most is not None and value > at_most:
+        told = at_most if release.tells_limits_of_group_configs else high[0]
+        reason = f"less than or equal to {told}"
+    else:
+        return
+    if release.tells_limits_of_group_configs and at_least is not None and at_most is not None:
+        reason = f"in the range {at_least} to {at_most} inclusive."
+    raise ConfigError(f"{name} must be {reason}")
 
 
 def _check_words(configs: Mapping[str, Value], static_configs: Mapping[str, str]) -> None:
