@@ -225,11 +225,18 @@ def test_what_elr_needs_is_written_before_it_is_turned_on():
 def test_only_brokers_cordon_further_directories():
     controller = controller_with(config(BROKER_1, "cordoned.log.dirs", "/a,/b"))
     assert not alter(controller, BROKER_1, ("cordoned.log.dirs", SET, "/b"))[0].is_failure
-    assert alter(controller, BROKER_1, ("cordoned.log.dirs", SET, "/b,/c"))[0].is_failure
+    error, _ = alter(controller, BROKER_1, ("cordoned.log.dirs", SET, "/b,/c"))
+    assert error.message == (
+        "When updating cordoned.log.dirs via controllers,  the new value must be a subset of the current configuration "
+        "value."
+    )
     assert not alter(controller, BROKER_1, ("cordoned.log.dirs", SET, "/b,/c"), is_forwarded=True)[0].is_failure
     old = controller_with(release="4.3", metadata_version="4.2-IV1")
     error, _ = alter(old, BROKER_1, ("cordoned.log.dirs", SET, "/b"), is_forwarded=True)
-    assert error.error_code is ErrorCode.INVALID_CONFIG
+    assert (error.error_code, error.message) == (
+        ErrorCode.INVALID_CONFIG,
+        "The cordoned.log.dirs configuration value cannot be set because it requires metadata.version >= 4.3-IV0",
+    )
 
 
 # --- What counts for a topic

@@ -97,3 +97,5 @@ def test_credentials_need_their_level():
     controller = make_controller(release="3.9", metadata_version="3.5-IV1")
     errors, records = alter(controller, [user()], [upsertion("bob")])
     assert (errors, records) == ({"alice": "UNSUPPORTED_VERSION", "bob": "UNSUPPORTED_VERSION"}, [])
+    told = run(controller, exhaust(controller.scram.alter_credentials([user()], [])))["alice"].message
+    assert told == "The current metadata.version does not support SCRAM"

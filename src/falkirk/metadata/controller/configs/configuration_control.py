@@ -263,13 +263,17 @@ class ConfigurationControl:
     def _cordon_error(self, before: str | None, after: str | None, *, is_forwarded: bool) -> ApiError:
         if not self._state.metadata_version.cordoned_log_dirs_supported:
             reason = (
-                f"cordoned.log.dirs needs metadata.version 4.3-IV0, the cluster is at {self._state.metadata_version}."
+                "The cordoned.log.dirs configuration value cannot be set because it requires metadata.version >= "
+                "4.3-IV0"
             )
             return ApiError(ErrorCode.INVALID_CONFIG, reason)
         # Only the broker knows its directories: it has checked what it forwards.
         if is_forwarded or after is None or set(_directories(after)) <= set(_directories(before or "")):
             return NO_ERROR
-        reason = "Only a broker can cordon further log directories; controllers take them from cordoned.log.dirs alone."
+        reason = (
+            "When updating cordoned.log.dirs via controllers,  the new value must be a subset of the current "
+            "configuration value."
+        )
         return ApiError(ErrorCode.INVALID_CONFIG, reason)
 
     def _missing_resource_error(self, resource: ConfigResource) -> ApiError:

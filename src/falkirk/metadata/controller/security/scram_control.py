@@ -110,8 +110,7 @@ class ScramControl:
 
     def _support_error(self, user: ScramUser) -> ApiError:
         if not self._state.metadata_version.scram_supported:
-            reason = f"SCRAM needs metadata.version 3.5-IV2, the cluster is at {self._state.metadata_version}."
-            return ApiError(ErrorCode.UNSUPPORTED_VERSION, reason)
+            return ApiError(ErrorCode.UNSUPPORTED_VERSION, "The current metadata.version does not support SCRAM")
         if not user.name:
             return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
         if user.mechanism not in _DIGESTS:
