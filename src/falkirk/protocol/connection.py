@@ -35,10 +35,9 @@ from falkirk.protocol.known_answer import KnownAnswer, KnownRequestsAnswered, ar
 from falkirk.protocol.messages import REQUESTS, RESPONSES, RequestHeader, ResponseHeader, message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Generator, Mapping, Sequence
 
     from falkirk.protocol.schema import WireMessage
-    from falkirk.slices import Slices
 
 API_VERSIONS: Final = 18
 UNSUPPORTED_VERSION: Final = 35
@@ -94,7 +93,7 @@ class RequestReceived(msgspec.Struct, frozen=True):
         message, _ = decode_prefix(cls, self.api_version, self.frame, self.body_start, elements_max=elements_max)
         return message
 
-    def message_in_slices(self, elements_max: int) -> Slices[WireMessage]:
+    def message_in_slices(self, elements_max: int) -> Generator[None, None, WireMessage]:
         """Decode the body as `message` does, a thousand elements in a slice."""
         cls, position = _request_class(self.api_key), self.body_start
         decoding = decode_prefix_in_slices(cls, self.api_version, self.frame, position, elements_max=elements_max)
