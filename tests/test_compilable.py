@@ -113,12 +113,20 @@ def within(scope: ast.AST) -> Iterator[ast.AST]:
             yield from within(node)
 
 
-def lazy_searches(module: ast.Module) -> Iterator[ast.AST]:
-    """mypyc makes a list of a generator expression: the search goes on behind what it has found."""
+EAGER = {"any", "all", "sum", "min", "max", "set", "frozenset", "tuple", "list", "dict", "sorted", "bytes", "Counter"}
+EAGER_METHODS = {"join", "union", "update", "extend", "fromkeys", "pack"}
+
+
+def lazy_expressions(module: ast.Module) -> Iterator[ast.AST]:
+    """mypyc makes a list of a generator expression: only what goes through all of it at once may have one."""
+    eager = set()
     for node in ast.walk(module):
-        is_next = isinstance(node, ast.Call) and ast.unparse(node.func) == "next"
-        if is_next and any(isinstance(argument, ast.GeneratorExp) for argument in node.args):
-            yield node
+        if isinstance(node, ast.Call):
+            function = node.func
+            known = function.attr in EAGER_METHODS if isinstance(function, ast.Attribute) else called(node) in EAGER
+            if known:
+                eager |= {each.value if isinstance(each, ast.Starred) else each for each in node.args}
+    yield from (node for node in ast.walk(module) if isinstance(node, ast.GeneratorExp) and node not in eager)
 
 
 RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
@@ -142,7 +150,7 @@ def classes_with_keywords(module: ast.Module) -> Iterator[ast.AST]:
 
 
 HOT_RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
-    (lazy_searches, "next((a for a in b if a), None)"),
+    (lazy_expressions, "next((a for a in b if a), None)"),
     (generic_dataclasses, "@dataclass()\nclass A(Generic[T]): pass"),
     (classes_with_keywords, "class A(Struct, frozen=True): pass"),
     (fields_of_absent_classes, 'if TYPE_CHECKING:\n    from a import B\n@dataclass()\nclass C:\n    b: "B[int]"'),

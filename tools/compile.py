@@ -6,7 +6,9 @@ the package's folders, and the one library that has all their code. docs/interna
 
 import os
 import sys
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
@@ -24,13 +26,24 @@ def compile_modules(target: Path) -> None:
     # Who only asks which modules they are needs no compiler.
     import setuptools  # noqa: PLC0415
     from mypyc.build import mypycify  # noqa: PLC0415
+    from setuptools._distutils.compilers.C.unix import Compiler  # noqa: PLC0415
+
+    compile_files = Compiler.compile
+
+    def compile_at_once(compiler: Compiler, sources: list[str], **options: Any) -> list[str]:  # Any: passed on
+        with ThreadPool(int(os.environ.get("FALKIRK_JOBS", os.cpu_count() or 1))) as pool:
+            made = pool.map(lambda source: compile_files(compiler, [source], **options), sources, chunksize=1)
+        return [file for files in made for file in files]
+
+    # One file after the other is what setuptools does.
+    Compiler.compile = compile_at_once
 
     # Tracebacks name files as mypyc is given them: below a folder of sys.path their lines are found.
     os.chdir(SOURCES)
     cache = f"--cache-dir={target / 'mypy_cache'}"
     extensions = mypycify(
         [cache, *hot_modules()],
-        opt_level="2",
+        opt_level=os.environ.get("FALKIRK_OPT_LEVEL", "2"),
         debug_level="0",
         multi_file=True,
         target_dir=str(target / "generated"),

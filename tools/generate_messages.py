@@ -18,7 +18,7 @@ PYTHON_TYPES = {
     "string": "str",
     "uuid": "bytes",
     "bytes": "bytes",
-    "records": "bytes",
+    "records": "bytes | memoryview",
     "float64": "float",
 }
 # Which folder's keys make which table of `messages/__init__.py`.

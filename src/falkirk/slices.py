@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 
 T = TypeVar("T")
 Slices: TypeAlias = Generator[None, None, T]
-VISITS_PER_SLICE: Final = 2_000
+VISITS_PER_SLICE = 2_000
 """About 5 ms for partitions that each lose something, the most expensive objects."""
 
 DECISION_VISITS: Final = 4

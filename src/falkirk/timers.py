@@ -74,7 +74,9 @@ class Timers(Generic[K, V]):
             entry = heap[0]
             key = entry[2]
             set_ = self._set.get(key)
-            if self._queued.get(key) is not entry:
+            queued = self._queued.get(key)
+            # Not by identity: a compiled tuple has none.
+            if queued is None or queued[1] != entry[1]:
                 heapq.heappop(heap)
             elif set_ is None:
                 heapq.heappop(heap)

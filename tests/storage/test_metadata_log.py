@@ -359,6 +359,7 @@ def test_a_fetched_snapshot_replaces_the_log():
     assert shape(opened(disk)) == shape(log)
 
 
+@pytest.mark.source
 def test_a_fetched_snapshot_is_checked_while_it_comes_and_not_when_all_of_it_is_there(monkeypatch):
     log = filled(MemoryDisk(), *THREE_EPOCHS)
     data = snapshot_bytes(6, [b"x" * 300])

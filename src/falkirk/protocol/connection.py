@@ -24,8 +24,6 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import msgspec
-
 from falkirk.protocol.codec import decode_prefix, decode_prefix_in_slices, encode
 from falkirk.protocol.codec.decoder_compiler import UNLIMITED
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -33,6 +31,7 @@ from falkirk.protocol.frame import FRAME_BYTES_MAX, FrameReader, frame, frame_st
 from falkirk.protocol.headers import request_header_version, response_header_version
 from falkirk.protocol.known_answer import KnownAnswer, KnownRequestsAnswered, are_alike, known_requests_answered
 from falkirk.protocol.messages import REQUESTS, RESPONSES, RequestHeader, ResponseHeader, message_class
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Container, Generator, Mapping, Sequence
@@ -62,7 +61,7 @@ class Role(Enum):
     CLIENT = "client"
 
 
-class RequestReceived(msgspec.Struct, frozen=True):
+class RequestReceived(FrozenStruct):
     """A request of an API and version that is served; it has to be answered."""
 
     api_key: int
@@ -100,7 +99,7 @@ class RequestReceived(msgspec.Struct, frozen=True):
         return (yield from decoding)[0]
 
 
-class UnsupportedVersionReceived(msgspec.Struct, frozen=True):
+class UnsupportedVersionReceived(FrozenStruct):
     """ApiVersions in a version that is not served.
 
     To be answered with UNSUPPORTED_VERSION and the versions of ApiVersions that are. Source: KIP-35, KIP-511.
@@ -121,7 +120,7 @@ class UnsupportedVersionReceived(msgspec.Struct, frozen=True):
         """Return None: nobody knows what the body means."""
 
 
-class UnservedRequestReceived(msgspec.Struct, frozen=True):
+class UnservedRequestReceived(FrozenStruct):
     """An API, or a version of one, that is not served here. Nobody knows how to answer it: close the connection.
 
     What comes after it is not read any more.
@@ -131,7 +130,7 @@ class UnservedRequestReceived(msgspec.Struct, frozen=True):
     api_version: int
 
 
-class ResponseReceived(msgspec.Struct, frozen=True):
+class ResponseReceived(FrozenStruct):
     """An answer to one of our requests."""
 
     api_key: int
@@ -390,7 +389,7 @@ class Connection:
         return ResponseReceived(key, version, correlation_id, received, body_start)
 
 
-class _KnownHeader(msgspec.Struct, frozen=True):
+class _KnownHeader(FrozenStruct):
     """The header of a request that was read: the bytes before its correlation id and behind it, and what they say."""
 
     start: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PARTS: Final = 3
 
 
-class KnownAnswer(msgspec.Struct, frozen=True):
+class KnownAnswer(FrozenStruct):
     """What a request is answered with that has the same bytes as an earlier one, save the correlation id."""
 
     request: "WireMessage"
@@ -23,7 +23,7 @@ class KnownAnswer(msgspec.Struct, frozen=True):
     after: bytes
 
 
-class KnownRequestsAnswered(msgspec.Struct, frozen=True):
+class KnownRequestsAnswered(FrozenStruct):
     """Requests of one version of an API that were answered from `known_answers`: `data` is to be sent.
 
     They came behind each other in one piece. `request` is the last one's message, and not to be changed: others have

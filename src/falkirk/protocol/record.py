@@ -10,10 +10,9 @@ Deltas count from the batch's base offset and base timestamp. All varints are zi
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-import msgspec
-
 from falkirk.protocol.errors import LocalProtocolError, RemoteProtocolError
 from falkirk.protocol.varint import decode_varlong, encode_varlong
+from falkirk.structs import FrozenLeaf
 
 RECORD_BYTES_MIN = 7
 """Size, attributes, both deltas, null key, null value and no headers: one byte each."""
@@ -27,7 +26,7 @@ _HEADS_MAX = 1 << 17
 _HEADS: list[bytes] = []
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class Record(FrozenLeaf):
     """One record with its own offset and timestamp (ms). Headers keep their order and may repeat a key.
 
     A header's key that is not UTF-8 carries its odd bytes as surrogate escapes, so that it is written back unchanged.

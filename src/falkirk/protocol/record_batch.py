@@ -11,7 +11,6 @@ only seen by its context (the order of offsets and epochs, the place where the n
 import struct
 from collections.abc import Iterator, Sequence
 
-import msgspec
 from crc32c import crc32c
 
 from falkirk.protocol.compression import UNCOMPRESSED_BYTES_MAX, Compression, decompress
@@ -24,6 +23,7 @@ from falkirk.protocol.record import (
     decode_value_runs,
     decode_values,
 )
+from falkirk.structs import FrozenLeaf
 
 HEADER_BYTES = 61
 LENGTH_AT = 8
@@ -56,7 +56,7 @@ class IncompleteBatchError(RemoteProtocolError):
     """The buffer ends inside a batch: what a fetch cut at a byte limit, or a write that never finished, leaves."""
 
 
-class RecordBatch(msgspec.Struct, frozen=True, gc=False):
+class RecordBatch(FrozenLeaf):
     """A view of one batch in `buffer` at `position`; nothing is copied or decoded until it is asked for."""
 
     buffer: "memoryview"

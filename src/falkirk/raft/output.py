@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.structs import FrozenLeaf
 
 if TYPE_CHECKING:
     from falkirk.protocol.endpoint import Endpoint
@@ -34,7 +33,7 @@ class ElectionState:
 class Append:
     """Append whole batches, with offsets and epochs set, at the log's end."""
 
-    data: bytes
+    data: bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class WriteSnapshotChunk:
 
     snapshot: "OffsetAndEpoch"
     position: int
-    data: bytes
+    data: bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class OutboundReply:
 
 
 # Read with every request that a node answers.
-class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LeaderAndEpoch(FrozenLeaf):
     """The leader as far as the replica knows. `epoch_start_offset` is set only if it leads itself.
 
     A leader may act as the active controller once the high watermark is above `epoch_start_offset`: then everything

@@ -48,7 +48,7 @@ class RaftLog:
         if self.high_watermark is None or offset > self.high_watermark:
             self.high_watermark = offset
 
-    def append(self, data: bytes, *, end_offset: int, epoch: int) -> None:
+    def append(self, data: bytes | memoryview, *, end_offset: int, epoch: int) -> None:
         """Append whole batches."""
         assert end_offset > self.end_offset
         assert epoch >= self.last_epoch
@@ -89,7 +89,7 @@ class RaftLog:
             return end
         return OffsetAndEpoch(min(diverging.offset, end.offset), end.epoch)
 
-    def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
+    def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes | memoryview) -> None:
         """Write a chunk of a snapshot that is being fetched."""
         self._changes.append(WriteSnapshotChunk(snapshot, position, data))
 

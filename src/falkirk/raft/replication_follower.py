@@ -142,7 +142,7 @@ class ReplicationFollower:
         state.download = SnapshotDownload(snapshot=snapshot)
         return Outcome.DONE
 
-    def _append(self, records: bytes) -> Outcome:
+    def _append(self, records: bytes | memoryview) -> Outcome:
         """Append the whole batches that continue our log; those behind a bad one are fetched again."""
         log = self._log
         start, end, end_offset, epoch = 0, 0, log.end_offset, log.last_epoch
@@ -196,7 +196,7 @@ class ReplicationFollower:
         servers = [Destination(None, endpoint) for endpoint in config.bootstrap_servers if endpoint not in own]
         if servers:
             return servers
-        destinations = (self._context.voter_destination(node_id) for node_id in self._quorum.voters.ids)
+        destinations = [self._context.voter_destination(node_id) for node_id in self._quorum.voters.ids]
         return [to for to in destinations if to is not None and to.node_id != config.node_id]
 
 

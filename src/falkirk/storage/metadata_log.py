@@ -192,7 +192,7 @@ class MetadataLog:
                 yield batch
                 from_offset = batch.end_offset
 
-    def append(self, data: bytes) -> None:
+    def append(self, data: bytes | memoryview) -> None:
         """Append whole batches, with one sync (and one more for the epochs' file at a new epoch).
 
         Raises RemoteProtocolError, and writes nothing, if the bytes are damaged, are not contiguous with the log, or
@@ -255,7 +255,7 @@ class MetadataLog:
         assert base is not None, "the log has reached that offset"
         return base
 
-    def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
+    def write_snapshot_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes | memoryview) -> None:
         """Append a chunk of a fetched snapshot to its partial file; position 0 starts the file anew."""
         self._snapshots.write_chunk(snapshot, position, data)
 

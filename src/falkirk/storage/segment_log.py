@@ -114,7 +114,7 @@ class SegmentLog:
         """Bytes of all segments."""
         return sum(segment.size for segment in self._segments)
 
-    def append(self, data: bytes, batches: Sequence[RecordBatch]) -> None:
+    def append(self, data: bytes | memoryview, batches: Sequence[RecordBatch]) -> None:
         """Append `data`, which are these batches, in one write; rolls a segment before if it is due."""
         assert batches[0].base_offset == self.end_offset
         assert all(before.end_offset == after.base_offset for before, after in pairwise(batches))

@@ -138,7 +138,7 @@ class SnapshotStore:
         if snapshot is not None:
             self._disk.remove(self.provisional_path(snapshot))
 
-    def write_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
+    def write_chunk(self, snapshot: OffsetAndEpoch, position: int, data: bytes | memoryview) -> None:
         """Append a chunk of a fetched snapshot to its partial file; position 0 starts the file anew."""
         if position == 0:
             self.discard_partial()

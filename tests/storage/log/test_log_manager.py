@@ -591,6 +591,7 @@ def test_a_log_that_is_made_anew_while_a_checkpoint_is_collected_has_nothing_of_
     assert checkpoint(disk, "/d1/recovery-point-offset-checkpoint").get(TopicPartition("many", 1), 0) == 0
 
 
+@pytest.mark.source
 def test_one_tick_is_short_however_many_logs_there_are(disk):
     manager = open_manager(disk)
     for index in range(100):

@@ -12,7 +12,9 @@ Groups of types that are not coordinated here are answered as Kafka answers for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from mypy_extensions import mypyc_attr
 
 from falkirk.coordinator.classic.description import describe
 from falkirk.coordinator.classic.group import ClassicGroup
@@ -63,10 +65,11 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup
     from falkirk.protocol.schema import WireStruct
 
-GROUPS_AT_ONCE: Final = 500
+GROUPS_AT_ONCE = 500
 """How many groups are looked through, or begin to be coordinated, in one slice: some 10 ms."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GroupCoordinatorShard:
     """State is in `context.groups` and `offsets.store`. Replies are whole responses, except for multi-group requests.
 

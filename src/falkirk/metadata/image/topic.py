@@ -6,7 +6,7 @@ from bisect import bisect_left
 from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
-import msgspec
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ CHUNK: Final = 16
 """Partitions are stored in tuples of this length, so that a change of one copies few others, however many there are."""
 
 
-class Topic(msgspec.Struct, frozen=True):
+class Topic(FrozenStruct):
     """A topic. Its partitions are in the order of their numbers, all chunks but the last one full.
 
     `partition_ids` is None if the numbers are 0, 1, 2, ... Gaps do not happen in a cluster, but a log can hold them,

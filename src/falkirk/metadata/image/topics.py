@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from immutables import Map
 
 from falkirk.metadata.image.partition import Partition
@@ -12,6 +11,7 @@ from falkirk.metadata.image.topic import CHUNK, Topic
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import ObjectKey, partition_key, topic_key
 from falkirk.slices import SliceBudget, exhaust
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ CHANGED_PER_VISIT: Final = 4
 """Setting a partition takes that much less time than to visit one."""
 
 
-class TopicsImage(msgspec.Struct, frozen=True):
+class TopicsImage(FrozenStruct):
     """All topics. `names` has the name of each topic id, so that a change of a partition changes one map only."""
 
     by_name: Map[str, Topic] = Map()
@@ -60,7 +60,7 @@ class TopicsImage(msgspec.Struct, frozen=True):
     def partition_count(self) -> int:
         """Count the partitions of all topics."""
         # Without a call for each topic: there may be very many.
-        all_chunks = (topic.chunks for topic in self.by_name.values())
+        all_chunks = [topic.chunks for topic in self.by_name.values()]
         return sum((len(chunks) - 1) * CHUNK + len(chunks[-1]) for chunks in all_chunks if chunks)
 
 

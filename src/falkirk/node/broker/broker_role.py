@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from falkirk.node.broker.auto_topic_creation import AutoTopicCreation
 from falkirk.node.broker.broker_lifecycle import BrokerLifecycle, BrokerState
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from falkirk.storage.disk import Disk
     from falkirk.versions.supported_range import SupportedRange
 
-LOADING_FACT_LOGS: Final = 1_000
+LOADING_FACT_LOGS = 1_000
 """After how many loaded logs a starting broker reports how far it is."""
 
 

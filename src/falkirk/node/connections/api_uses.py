@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
+from falkirk.structs import IdentityStruct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ OTHER: Final = "other"
 """The software name under which clients beyond the limit are counted."""
 
 
-class ApiUse(msgspec.Struct, eq=False):
+class ApiUse(IdentityStruct):
     """One version of an API and one software, whose name and version may be empty. `requests`: since the start."""
 
     api_key: int

@@ -7,12 +7,11 @@ from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal, RequestContext
 from falkirk.node.config.node_config import Listener  # noqa: TC001
 from falkirk.node.connections.client_usage import AddressUsage  # noqa: TC001
 from falkirk.protocol.connection import Connection, RequestReceived
+from falkirk.structs import IdentityStruct
 
 if TYPE_CHECKING:
     from falkirk.node.connections.api_uses import ApiUse
@@ -103,7 +102,7 @@ class ClientConnection:
 
 
 # Made for each request: a Struct costs a third of a dataclass.
-class OpenRequest(msgspec.Struct, eq=False):
+class OpenRequest(IdentityStruct):
     """A request that has no response yet. `outer`: the envelope that it came in.
 
     `message` is None for an ApiVersions in a version that is not supported.

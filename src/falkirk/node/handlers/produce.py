@@ -150,7 +150,7 @@ def _verify(
     sequences: Mapping[TopicIdPartition, int],
     answer: Answer,
     *,
-    records: Mapping[TopicIdPartition, bytes],
+    records: Mapping[TopicIdPartition, bytes | memoryview],
     refused: Mapping[TopicIdPartition, PartitionProduced],
 ) -> None:
     """Append what was accepted once it is verified that the partitions take part in the transaction."""
@@ -229,10 +229,10 @@ def _may_write_transactions(
 
 def _sort_out(
     view: BrokerView, context: RequestContext, acks: int, topics: Sequence[_TopicHeads]
-) -> Slices[tuple[dict[TopicIdPartition, bytes], dict[TopicIdPartition, PartitionProduced]]]:
+) -> Slices[tuple[dict[TopicIdPartition, bytes | memoryview], dict[TopicIdPartition, PartitionProduced]]]:
     """Return (records to append, results of refused partitions)."""
     budget = SliceBudget()
-    records: dict[TopicIdPartition, bytes] = {}
+    records: dict[TopicIdPartition, bytes | memoryview] = {}
     refused: dict[TopicIdPartition, PartitionProduced] = {}
     for topic, partitions in topics:
         if budget.spend(1):
@@ -283,7 +283,7 @@ def _append(
     produce: _Produce,
     answer: Answer,
     *,
-    records: Mapping[TopicIdPartition, bytes],
+    records: Mapping[TopicIdPartition, bytes | memoryview],
     refused: Mapping[TopicIdPartition, PartitionProduced],
     guards: Mapping[TopicIdPartition, int],
 ) -> Slices[None]:

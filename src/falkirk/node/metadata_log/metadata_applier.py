@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.publishing.loader import MetadataLoader
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
 """The snapshot that formatting writes: its records enter the log when the first controller is active."""
 
-RECORDS_MAX: Final = 1_000
+RECORDS_MAX = 1_000
 """As many records of the log, or little more, are published together: what is published is applied in one step."""
 
 
@@ -89,7 +90,7 @@ class MetadataApplier:
         loader = self._loader.fork()
         while loader.loaded.end_offset < end_offset:
             batches = _some(self._log.batches(loader.loaded.end_offset, end_offset))
-            gated = self._gated(MetadataBatch.of(batch, self._source) for batch in batches)
+            gated = self._gated(map(partial(MetadataBatch.of, source=self._source), batches))
             yield from loader.load_log_slices(gated)
             yield
         return loader.image if loader.open_transaction is None else None

@@ -191,7 +191,7 @@ def _joined(changes: Iterable[LogChange]) -> list[LogChange]:
     joined: list[LogChange] = []
     for change in changes:
         if isinstance(change, Append) and joined and isinstance(joined[-1], Append):
-            joined[-1] = Append(joined[-1].data + change.data)
+            joined[-1] = Append(b"".join((joined[-1].data, change.data)))
         else:
             joined.append(change)
     return joined

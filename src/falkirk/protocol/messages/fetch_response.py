@@ -72,7 +72,7 @@ class PartitionData(WireStruct, gc=False):
     snapshot_id: SnapshotId = msgspec.field(default_factory=SnapshotId)
     aborted_transactions: list[AbortedTransaction] | None = []
     preferred_read_replica: int = -1
-    records: bytes | None = None
+    records: bytes | memoryview | None = None
     unknown_tagged_fields: UnknownTaggedFields = ()
 
     SCHEMA: ClassVar[StructSchema] = StructSchema(

@@ -38,7 +38,7 @@ class PartitionSnapshot(WireStruct, gc=False):
     current_leader: LeaderIdAndEpoch = msgspec.field(default_factory=LeaderIdAndEpoch)
     size: int = 0
     position: int = 0
-    unaligned_records: bytes | None = None
+    unaligned_records: bytes | memoryview | None = None
     unknown_tagged_fields: UnknownTaggedFields = ()
 
     SCHEMA: ClassVar[StructSchema] = StructSchema(

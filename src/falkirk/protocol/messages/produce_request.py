@@ -17,7 +17,7 @@ from falkirk.protocol.schema import (
 
 class PartitionProduceData(WireStruct, gc=False):
     index: int = 0
-    records: bytes | None = None
+    records: bytes | memoryview | None = None
     unknown_tagged_fields: UnknownTaggedFields = ()
 
     SCHEMA: ClassVar[StructSchema] = StructSchema(

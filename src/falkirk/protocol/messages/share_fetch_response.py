@@ -48,7 +48,7 @@ class PartitionData(WireStruct, gc=False):
     acknowledge_error_code: int = 0
     acknowledge_error_message: str | None = None
     current_leader: LeaderIdAndEpoch = msgspec.field(default_factory=LeaderIdAndEpoch)
-    records: bytes | None = None
+    records: bytes | memoryview | None = None
     acquired_records: list[AcquiredRecords] = []
     unknown_tagged_fields: UnknownTaggedFields = ()
 

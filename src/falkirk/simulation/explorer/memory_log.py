@@ -256,8 +256,8 @@ class MemoryLog:
                 self.disk = replace(disk, batches=(), snapshots={snapshot: content}, start_offset=snapshot.offset)
 
 
-def _split(data: bytes) -> list[bytes]:
-    return [data[batch.position : batch.end_position] for batch in read_batches(data)]
+def _split(data: bytes | memoryview) -> list[bytes]:
+    return [bytes(data[batch.position : batch.end_position]) for batch in read_batches(data)]
 
 
 def _stored(data: bytes) -> StoredBatch:

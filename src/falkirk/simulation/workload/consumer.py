@@ -300,7 +300,7 @@ class Consumer(BrokerClient):
         return place is not None and place.topic_id == position.key.topic_id and place.leader_id == broker_id
 
 
-def whole_batches(records: bytes) -> Iterator[RecordBatch]:
+def whole_batches(records: bytes | memoryview) -> Iterator[RecordBatch]:
     """Yield the batches of a response, without a truncated one at its end."""
     batches = read_batches(records)
     while True:

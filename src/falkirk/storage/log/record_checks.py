@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record import Record, decode_records
 from falkirk.protocol.record_batch import NO_TIMESTAMP
 from falkirk.storage.log.append import AppendRefusedError, RecordError
 from falkirk.storage.log.log_config import LOG_APPEND_TIME
+from falkirk.structs import FrozenLeaf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +25,7 @@ RecordFault = tuple[ErrorCode, RecordError]
 _SHOWN_MAX: Final = 3
 
 
-class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RecordChecks(FrozenLeaf):
     """The checks of one topic at one time. Source: LogValidator.validateRecord."""
 
     topic: str
@@ -46,10 +45,11 @@ class RecordChecks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if not self._may_have_errors(batch, scan):
             return
         records = self.decode(batch, bytes(plain[start:]))
-        self.refuse(
+        found = [
             self.fault(record, index, is_log_append_time=batch.is_log_append_time)
             for index, record in enumerate(records)
-        )
+        ]
+        self.refuse(found)
 
     def decode(self, batch: RecordBatch, plain: bytes) -> list[Record]:
         """Decode the uncompressed records of a batch."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from crc32c import crc32c
 
 from falkirk.protocol.batch_builder import assemble_batch
@@ -46,6 +45,7 @@ from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
 from falkirk.storage.log.log_config import PRODUCER_COMPRESSION, LogConfig
 from falkirk.storage.log.old_messages import decode_old_messages
 from falkirk.storage.log.record_checks import RecordChecks
+from falkirk.structs import FrozenLeaf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ _UNCOMPRESSED_BYTES_MIN: Final = 16 * 1024 * 1024
 _UNCOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
 
 
-class ValidatedRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ValidatedRecords(FrozenLeaf):
     """What to write: `data` contains `batches` one after the other, numbered from the first offset on.
 
     `log_append_time_ms` is -1 unless the topic uses that time.

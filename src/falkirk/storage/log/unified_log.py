@@ -206,7 +206,7 @@ class UnifiedLog:
                 reason = f"the first batch begins at offset {first_offset}, the log ends at {self.log_end_offset}"
                 raise CorruptRecordsError(reason)
             self.truncate_fully_and_start_at(first_offset)
-        self._epochs.assign_all((batch.leader_epoch, batch.base_offset) for batch in batches)
+        self._epochs.assign_all([(batch.leader_epoch, batch.base_offset) for batch in batches])
         self._append(memoryview(records)[: batches[-1].end_position], batches)
         return LogAppendInfo(
             first_offset=first_offset,

@@ -235,6 +235,7 @@ def test_a_record_that_nobody_can_read_fails_its_partition_and_no_other():
     assert (listed.error_code, [group.group_id for group in listed.groups]) == (0, [IN_1])
 
 
+@pytest.mark.source
 def test_a_fault_of_ours_costs_one_request_and_the_shard_is_loaded_anew(monkeypatch):
     cluster = a_cluster(brokers=1)
     cluster.commit(IN_0, {T0: 7})

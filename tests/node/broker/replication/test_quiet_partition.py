@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicPartition
 
 
+pytestmark = pytest.mark.source
+
+
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
     """Return the partitions that are read for fetches, as they are."""

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.node.broker.coordinator_runtime.coordinator_shard import S
 from falkirk.node.broker.coordinator_runtime.hosted_shard import HostContext, HostedShard, HostState
 from falkirk.node.broker.coordinator_runtime.record_batches import RecordEncoder
@@ -42,6 +44,7 @@ TIMERS_MAX: Final = 200
 _INT32_MIN: Final = -(1 << 31)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CoordinatorRuntime(ABC, Generic[S]):
     """`done` of an operation gets the response, or the error: NOT_COORDINATOR, or that of the log.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.coordinator.loader.partition_loader import PartitionLoader
 from falkirk.coordinator.patterns.topic_matchers import TopicMatchers
 from falkirk.coordinator.records.loader_rules import CoordinatorKind, configured_coordinator
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireStruct
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
     """`is_consumer_protocol_enabled`: it is configured and, from 4.0 on, `group.version` allows it."""
 

@@ -68,7 +68,7 @@ class Fetches(PartitionRequests):
         deadline_ms = self._context.now_ms + params.max_wait_ms
         wait = _FetchWait(self, params, partitions, fetched, deadline_ms=deadline_ms, done=done)
         # Changes by the follower's own fetch do not complete it.
-        self._waits.watch(wait, (key.topic_partition for key, _ in partitions))
+        self._waits.watch(wait, [key.topic_partition for key, _ in partitions])
 
     def _counting(self, done: Callable[[Fetched], None]) -> Callable[[Fetched], None]:
         """Return `done`, with what a follower gets of throttled partitions counted for the quota."""

@@ -90,7 +90,7 @@ class ReplicaChanges:
         It may have fewer replicas than the images by which the logs were put into use.
         """
         self._pending.add_all(image.topics)
-        self._pending.add_logs(TopicIdPartition(log.topic_id, *log.topic_partition) for log in list(self.logs.logs()))
+        self._pending.add_logs(map(_replica_of, list(self.logs.logs())))
         self._go_on()
 
     def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
@@ -285,3 +285,7 @@ class ReplicaChanges:
 
     def _progressed(self, partition: HostedPartition) -> None:
         self._waits.touch(partition.topic_partition)
+
+
+def _replica_of(log: UnifiedLog) -> TopicIdPartition:
+    return TopicIdPartition(log.topic_id, *log.topic_partition)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.node.broker.replication.alter_partition_sender import AlterPartitionSender
 from falkirk.node.broker.replication.answers import PartitionProduced, RecordsDeleted
 from falkirk.node.broker.replication.appends import Appends
@@ -47,6 +49,7 @@ NO_GUARDS: Final[Mapping[TopicIdPartition, int]] = {}
 __all__ = ("PartitionProduced", "RecordsDeleted", "ReplicaManager")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ReplicaManager:
     """Appends to and reads from the partitions of this broker, and keeps them as the image has them.
 

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.timers import Timers
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicPartition
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Wait(ABC):
     """One request. It responds exactly once: when `try_complete` returns True, or at `expire`."""
 
@@ -37,6 +40,7 @@ class Wait(ABC):
         """Respond with what there is."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OrderedWait(Wait):
     """A request that waits for offsets: at each partition later requests wait for higher ones."""
 

@@ -111,13 +111,13 @@ class MarkerSender:
         sending = _Sending(markers, is_wanted, done)
         if not markers.partitions:
             self._results[sending] = {}
-        self._route((sending, partition) for partition in markers.partitions)
+        self._route([(sending, partition) for partition in markers.partitions])
 
     def metadata_changed(self) -> None:
         """Look for the leaders of partitions that had none."""
         for partition in list(self._leaderless):
             if self._leader(partition) != _NOWHERE:
-                self._route((sending, partition) for sending in self._leaderless.pop(partition))
+                self._route([(sending, partition) for sending in self._leaderless.pop(partition)])
 
     def complete(self) -> None:
         """Send what is due, and report results."""
@@ -246,7 +246,7 @@ class MarkerSender:
         destination.retry_at_ms = self._context.now_ms + RETRY_BACKOFF_MS
         fields = {"broker": broker_id, "transactions": len(batch), "reason": reason}
         self._context.effects(Fact("info", "transaction-markers-failed", fields))
-        self._route((sending, partition) for sending, partitions in batch.items() for partition in partitions)
+        self._route([(sending, partition) for sending, partitions in batch.items() for partition in partitions])
 
     def _finish(self, sending: _Sending, partition: TopicPartition, error: int) -> None:
         """Keep a result to be reported, or the marker to be sent again."""

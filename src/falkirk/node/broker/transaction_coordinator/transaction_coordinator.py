@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.coordinator.runtime.outcome import Outcome, Reply
 from falkirk.coordinator.transactions.context import TransactionContext
 from falkirk.coordinator.transactions.transaction_coordinator_shard import TransactionCoordinatorShard
@@ -43,6 +45,7 @@ TRANSACTIONS_AT_ONCE: Final = 500
 """How many transactions of a loaded partition get their markers in one step: some milliseconds."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TransactionCoordinator(CoordinatorRuntime[TransactionCoordinatorShard]):
     """`take_producer_id` returns an unused id; None while the broker has none."""
 

@@ -79,8 +79,7 @@ def fetched_partition(
         if aborted is None
         else [AbortedTransaction(each.producer_id, each.first_offset) for each in aborted],
         preferred_read_replica=fetched.preferred_read_replica,
-        # The codec accepts any buffer.
-        records=records,  # type: ignore[arg-type]
+        records=records,
     )
     if fetched.diverging_epoch is not None:
         data.diverging_epoch = EpochEndOffset(fetched.diverging_epoch.epoch, fetched.diverging_epoch.end_offset)

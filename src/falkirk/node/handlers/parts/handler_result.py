@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Union
 
-import msgspec
-
 from falkirk.metadata.requests.request_context import RequestContext  # noqa: TC001
 from falkirk.protocol.connection import RequestReceived  # noqa: TC001
 from falkirk.protocol.schema import WireMessage  # noqa: TC001
 from falkirk.slices import Slices, exhaust
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.result import ControllerResult
@@ -106,7 +105,7 @@ A ControllerResult is appended at once: the controller that is active in this st
 
 
 # Made for each request for records: a Struct costs a fifth of a dataclass.
-class AnswerLater(msgspec.Struct, frozen=True):
+class AnswerLater(FrozenStruct):
     """The dispatcher calls `start` at once, which calls its argument with the answer, then or in a later step."""
 
     start: Callable[[Answer], None]
