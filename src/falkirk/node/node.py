@@ -236,6 +236,7 @@ class Node:
         if self._is_stopped or self._unregistration is not None:
             return self._end(events)
         try:
+            self._quorum.finish_append()
             for event in events:
                 # The most frequent event by far; it needs no periodic work if all is answered from memory.
                 if type(event) is BytesReceived and not self._outbound.owns(event.connection_id):
@@ -492,7 +493,7 @@ class Node:
         if self._broker is not None:
             yield self._broker.next_wakeup_ms
         yield self._shutdown.deadline_ms
-        yield self._step.now_ms if self._step.works.is_busy else None
+        yield self._step.now_ms if self._step.works.is_busy or self._quorum.is_unsynced else None
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:

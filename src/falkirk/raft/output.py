@@ -105,11 +105,14 @@ class LeaderAndEpoch(FrozenLeaf):
 class RaftOutput:
     """Work for the driver, in field order: persist, call `RaftReplica.persisted`, then send, then apply.
 
-    None: nothing changed.
+    None: nothing changed. `may_send_first`: all there is to persist is appended by the leader, and other voters wait
+    for it. The driver may write it, call `RaftReplica.written`, send what comes then, and only then sync and call
+    `persisted`, before it hands in anything else: so our sync and theirs take place at the same time.
     """
 
     election_state: ElectionState | None = None  # on disk before anything leaves
     log_changes: tuple[LogChange, ...] = ()  # on disk, in this order, before anything leaves
+    may_send_first: bool = False
     messages: tuple[OutboundRequest | OutboundReply, ...] = ()
     leader: LeaderAndEpoch | None = None
     # Everything below is committed: read it from the log and apply it.

@@ -254,11 +254,16 @@ class RaftReplica:
         return RaftOutput(
             election_state=election_state,
             log_changes=log_changes,
+            may_send_first=election_state is None and self._replication.has_awaited(log_changes),
             messages=tuple(messages),
             leader=leader,
             high_watermark=high_watermark if is_new_high_watermark else None,
             installed_snapshot=installed[0] if installed else None,
         )
+
+    def written(self) -> None:
+        """Record that what the last output appends can be read, though it is not on disk yet (`may_send_first`)."""
+        self._replication.answer_waiting()
 
     def persisted(self, now_ms: int) -> None:
         """Record that everything in the last output is on disk."""

@@ -17,6 +17,7 @@ from falkirk.protocol.record_batch import read_batches
 from falkirk.raft.context import PARTITION, TOPIC, TOPIC_ID
 from falkirk.raft.fetch_answers import fetch_answer, refused_fetch
 from falkirk.raft.leader_state import Leader
+from falkirk.raft.output import Append
 from falkirk.raft.raft_log import BOOTSTRAP_SNAPSHOT
 from falkirk.raft.voter_history import BOOTSTRAP_OFFSET
 from falkirk.raft.voter_set import ReplicaKey, VoterSet
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.schema import WireMessage
     from falkirk.raft.context import RaftContext
     from falkirk.raft.leader_state import ReplicaProgress
+    from falkirk.raft.output import LogChange
 
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
 """KRaft's limit for a batch, header included."""
@@ -67,8 +69,8 @@ class _WaitingFetch:
 class ReplicationLeader:
     """Answers fetches in any state (other nodes return the leader); everything else needs the replica to lead.
 
-    Fetches read what is on disk, never pending writes: so the leader has whatever a follower has, and its own log
-    counts for the high watermark like any other.
+    Fetches read what is written, which may not be synced yet. The leader's own log counts for the high watermark like
+    any other, once it is.
 
     A replica whose fetch does not say that it can apply a record that lowers metadata.version (a real Kafka node) gets
     nothing from its batch on: it waits until the log starts behind that, and then fetches the snapshot at the log's
@@ -250,6 +252,14 @@ class ReplicationLeader:
             if is_complete:
                 self.forget(token)
                 self._send(token, fetch, answer)
+
+    def has_awaited(self, changes: Sequence[LogChange]) -> bool:
+        """Return whether these changes are appends for which other voters wait."""
+        leader = self._quorum.state
+        if not (changes and self._waiting and isinstance(leader, Leader)):
+            return False
+        is_awaited = any(leader.voter_progress(fetch.key) is not None for fetch in self._waiting.values())
+        return is_awaited and all(isinstance(change, Append) for change in changes)
 
     def answer_expired(self, now_ms: int) -> None:
         """Complete the waiting fetches whose maximum wait has passed."""

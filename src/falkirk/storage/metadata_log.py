@@ -192,8 +192,10 @@ class MetadataLog:
                 yield batch
                 from_offset = batch.end_offset
 
-    def append(self, data: bytes | memoryview) -> None:
+    def append(self, data: bytes | memoryview, *, is_synced: bool = True) -> None:
         """Append whole batches, with one sync (and one more for the epochs' file at a new epoch).
+
+        Unless `is_synced` the sync is left to `sync`, or to the next change.
 
         Raises RemoteProtocolError, and writes nothing, if the bytes are damaged, are not contiguous with the log, or
         contain malformed control records.
@@ -203,13 +205,18 @@ class MetadataLog:
         self._check_order(batches)
         changes = [change for batch in batches if batch.is_control for change in voters_changes_in(batch)]
         levels = [change for batch in batches for change in level_changes_in(batch)]
-        self._log.append(data, batches)
+        self._log.append(data, batches, is_synced=is_synced)
         self._changes += changes
         if levels:
             self._set_levels([*self._levels, *levels])
         # All of them, not only the last: a fetch may contain more than one epoch.
         if any([self._epochs.assign(batch.leader_epoch, batch.base_offset) for batch in batches]):  # noqa: C419
+            self._log.sync()
             self._write_epochs()
+
+    def sync(self) -> None:
+        """Sync what was appended without that."""
+        self._log.sync()
 
     def truncate(self, end_offset: int) -> None:
         """Truncate the log to `end_offset`; a batch that contains that offset is removed as a whole."""

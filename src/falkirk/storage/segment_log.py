@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ from falkirk.storage.segment import SegmentFile, format_segment_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from falkirk.storage.disk import Disk
+    from falkirk.storage.disk import Disk, LogFile
 
 INDEX_INTERVAL_BYTES: Final = 4096
 """The minimum distance of entries in a segment's index (Kafka's log.index.interval.bytes)."""
@@ -75,8 +75,9 @@ class LogSegment:
 class SegmentLog:
     """The segments of one directory, all of them valid. There is always one, though perhaps no file for it yet.
 
-    Appends are on disk when the call returns. After an OSError of a write the disk's content is uncertain, and every
-    later write raises it again; reading goes on. Opening such a log anew repairs it.
+    Appends are on disk when the call returns, but for those that leave that to `sync`. After an OSError of a write the
+    disk's content is uncertain, and every later write raises it again; reading goes on. Opening such a log anew repairs
+    it.
     """
 
     def __init__(
@@ -98,6 +99,8 @@ class SegmentLog:
         self._segment_ms = segment_ms
         self._tail = BatchTail(tail_bytes)
         self._error: OSError | None = None
+        # The active segment's file while it has something that is not synced.
+        self._unsynced: LogFile | None = None
 
     @property
     def base_offset(self) -> int:
@@ -114,22 +117,35 @@ class SegmentLog:
         """Bytes of all segments."""
         return sum(segment.size for segment in self._segments)
 
-    def append(self, data: bytes | memoryview, batches: Sequence[RecordBatch]) -> None:
+    def append(self, data: bytes | memoryview, batches: Sequence[RecordBatch], *, is_synced: bool = True) -> None:
         """Append `data`, which are these batches, in one write; rolls a segment before if it is due."""
         assert batches[0].base_offset == self.end_offset
         assert all(before.end_offset == after.base_offset for before, after in pairwise(batches))
         self._roll_if_due(len(data), batches[-1])
         active = self._segments[-1]
-        with self._writing():
-            self._disk.append(self._path(active.base_offset), data)
+        path = self._path(active.base_offset)
+        if is_synced:
+            self.sync()
+            with self._writing():
+                self._disk.append(path, data)
+        else:
+            self._append_unsynced(path, data)
         for batch in batches:
             active.add(batch)
         self._tail.append(batches)
+
+    def sync(self) -> None:
+        """Sync what was appended without that."""
+        file, self._unsynced = self._unsynced, None
+        if file is not None:
+            with closing(file), self._writing():
+                file.sync()
 
     def roll(self) -> None:
         """Let the next batch start a segment."""
         active = self._segments[-1]
         if active.size:
+            self.sync()
             self._segments.append(LogSegment(base_offset=active.end_offset, end_offset=active.end_offset))
             self._bases.append(active.end_offset)
 
@@ -151,6 +167,7 @@ class SegmentLog:
         active = self._segments[-1]
         position, offset = self._position_of(active, end_offset)
         if position < active.size:
+            self.sync()
             with self._writing():
                 self._disk.truncate(self._path(active.base_offset), position)
         active.cut(offset, position)
@@ -271,7 +288,17 @@ class SegmentLog:
         del self._segments[-1], self._bases[-1]
         self._tail.truncate(base_offset)
 
+    def _append_unsynced(self, path: str, data: bytes | memoryview) -> None:
+        with self._writing():
+            if self._unsynced is None:
+                is_new = not self._disk.exists(path)
+                self._unsynced = self._disk.open_log_file(path)
+                if is_new:
+                    self._disk.sync_directory(self._directory)
+            self._unsynced.append(data)
+
     def _remove_files(self, base_offset: int) -> None:
+        self.sync()
         with self._writing():
             for kind in ("log", *_COMPANIONS):
                 with suppress(FileNotFoundError):

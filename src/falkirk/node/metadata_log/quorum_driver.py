@@ -63,6 +63,7 @@ class QuorumDriver:
         self._on_committed = on_committed
         self._effects = effects
         self._cluster: ClusterImage | None = None
+        self.is_unsynced = False
         # The applied offset that was acted on.
         self._noticed_offset = applier.applied_offset
 
@@ -76,12 +77,19 @@ class QuorumDriver:
         while not (output := raft.pop_output()).is_empty:
             ran = True
             is_installed = self._persist(output)
-            raft.persisted(self._step.now_ms)
             for message in output.messages:
                 self._send(message)
             self._apply(output, is_installed=is_installed)
         self._log_facts()
         return ran
+
+    def finish_append(self) -> None:
+        """Sync what an earlier step has written and sent to other voters. Raises OSError."""
+        if self.is_unsynced:
+            self._log.sync()
+            self.is_unsynced = False
+            self._raft.persisted(self._step.now_ms)
+            self._step.wake()
 
     def resign(self) -> None:
         """Resign as the leader and notify the voters, without applying anything more. No-op on other nodes."""
@@ -90,21 +98,25 @@ class QuorumDriver:
             raft.resign(self._step.now_ms)
             output = raft.pop_output()
             self._persist(output)
-            raft.persisted(self._step.now_ms)
             for message in output.messages:
                 self._send(message)
             self._log_facts()
 
     def _persist(self, output: RaftOutput) -> bool:
-        """Write everything to disk; return whether a fetched snapshot was installed."""
-        is_installed = False
+        """Write everything to disk; return whether a fetched snapshot was installed.
+
+        What other voters wait for is synced in the next step, when it has been sent.
+        """
+        is_installed, may_send_first = False, output.may_send_first
+        if output.election_state is not None or (output.log_changes and not may_send_first):
+            self.finish_append()
         if output.election_state is not None:
             self._log.write_election_state(output.election_state)
         for change in _joined(output.log_changes):
             match change:
                 case Append(data):
                     self._step.bytes_persisted += len(data)
-                    self._log.append(data)
+                    self._log.append(data, is_synced=not may_send_first)
                 case Truncate(end_offset):
                     self._log.truncate(end_offset)
                 case WriteSnapshotChunk(snapshot, position, data):
@@ -114,6 +126,11 @@ class QuorumDriver:
                     is_installed = self._install(snapshot)
                 case _:
                     assert_never(change)
+        if may_send_first:
+            self.is_unsynced = True
+            self._raft.written()
+        elif not self.is_unsynced:
+            self._raft.persisted(self._step.now_ms)
         return is_installed
 
     def _install(self, snapshot: OffsetAndEpoch) -> bool:
