@@ -22,6 +22,7 @@ COMPILED := build/compiled
 COMPILED_STAMP := $(COMPILED)/.built
 WITH_COMPILED := PYTHONPATH=$(CURDIR)/$(COMPILED)
 SIMULATED_SEEDS ?= 500
+COMPILED_TESTS ?= tests
 
 .PHONY: setup demo check test compiled test-compiled test-kafka test-browser test-all lint format bench docs site lock release clean help
 
@@ -57,7 +58,7 @@ $(COMPILED_STAMP): $(STAMP) hatch_build.py tools/compile.py tools/compiled_modul
 # The quick tests and the simulator on the compiled build. Tests marked `source` replace what is compiled.
 test-compiled: compiled ## the quick pure tests and the simulator on the compiled build
 	$(WITH_COMPILED) $(BIN)/falkirk --version | grep --quiet compiled
-	$(WITH_COMPILED) $(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)"
+	$(WITH_COMPILED) $(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)" $(COMPILED_TESTS)
 	$(WITH_COMPILED) $(BIN)/falkirk simulate --seed 1 --runs $(SIMULATED_SEEDS) --quiet
 
 # What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.

@@ -5,7 +5,7 @@ docs/internals/compiled.md says what each rule is for.
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -163,4 +163,41 @@ def test_compiled_modules_have_nothing_that_mypyc_takes_otherwise(found, bad):
     hot = [PACKAGE.parent / name for name in hot_modules()]
     assert set(hot) <= set(CORE), "a module that is not there, or not of the core"
     places = [f"{path.relative_to(PACKAGE)}:{node.lineno}" for path in hot for node in found(CORE[path])]
+    assert places == []
+
+
+def closed_classes(modules: Iterable[ast.Module]) -> set[str]:
+    """The compiled classes of which no class that is not compiled may be derived; a struct is made by its metaclass."""
+    open_bases = {"Struct", "FrozenStruct", "FrozenLeaf", "IdentityStruct", "NamedTuple", "Enum", "Exception"}
+    classes = [node for module in modules for node in module.body if isinstance(node, ast.ClassDef)]
+    return {
+        node.name
+        for node in classes
+        if "mypyc_attr" not in map(called, node.decorator_list) and not open_bases & set(map(outermost, node.bases))
+    }
+
+
+def derived_from(closed: set[str], module: ast.Module) -> Iterator[ast.AST]:
+    """TypeError where such a class is made the first time."""
+    imports = [node for node in ast.walk(module) if isinstance(node, ast.ImportFrom)]
+    known = closed & {
+        alias.name for node in imports if (node.module or "").startswith("falkirk.") for alias in node.names
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef) and any(outermost(base) in known for base in node.bases):
+            yield node
+
+
+def test_what_is_not_compiled_is_derived_only_from_classes_that_say_so():
+    hot = [PACKAGE.parent / name for name in hot_modules()]
+    closed = closed_classes(CORE[path] for path in hot)
+    bad = ast.parse("from falkirk.node.node import Node\nclass A(Node): pass")
+    assert list(derived_from(closed, bad)) != [], "the rule finds nothing"
+    places = [
+        f"{path}:{node.lineno}"
+        for folder in (PACKAGE, PACKAGE.parent.parent / "tests", PACKAGE.parent.parent / "benchmarks")
+        for path in folder.rglob("*.py")
+        if path not in hot
+        for node in derived_from(closed, ast.parse(path.read_text()))
+    ]
     assert places == []

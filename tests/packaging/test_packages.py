@@ -72,19 +72,50 @@ def test_commands_import_nothing_that_an_extra_brings(module):
 @pytest.mark.slow
 @pytest.mark.parametrize("version", PYTHONS)
 def test_it_installs_in_an_empty_environment_and_runs(wheel, tmp_path, version):
-    python = next((path for path in pythons(version) if path.exists()), None)
+    python = interpreter(version)
+    if python is not None:
+        check_installed(python, wheel, tmp_path, build="source")
+
+
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.parametrize("version", PYTHONS)
+def test_a_compiled_wheel_is_built_installs_in_an_empty_environment_and_runs(tmp_path, version):
+    python = interpreter(version)
     if python is None:
-        assert version != "3.11", "the oldest supported Python is needed"
         return
-    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
-    home = tmp_path / "venv" / "bin"
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run([python, "-m", "venv", tmp_path / "builder"], check=True)
+    command = [tmp_path / "builder" / "bin" / "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT]
+    subprocess.run(command, env=own_environment() | {"FALKIRK_COMPILED": "1", "FALKIRK_OPT_LEVEL": "0"}, check=True)
+    [wheel] = tmp_path.glob("*.whl")
+    tag = "cp" + version.replace(".", "")
+    assert f"-{tag}-{tag}-" in wheel.name, "for one version of CPython"
+    check_installed(python, wheel, tmp_path, build="compiled")
+
+
+def check_installed(python, wheel, folder, *, build):
+    """Install a wheel in an environment of its own, and have it plan the downgrade of a directory."""
+    subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
+    home = folder / "venv" / "bin"
+    environment = own_environment()
     subprocess.run([home / "pip", "install", "--quiet", wheel], env=environment, check=True)
     with tarfile.open(ROOT / "demo" / "data" / "cluster-4.3.1.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    for words, status in ((["--version"], 0), (["logdir", "plan", tmp_path / "cluster" / "node-1", "--to", "3.9"], 3)):
+        archive.extractall(folder, filter="data")
+    for words, status in ((["--version"], 0), (["logdir", "plan", folder / "cluster" / "node-1", "--to", "3.9"], 3)):
         done = subprocess.run([home / "falkirk", *words], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stdout + done.stderr
+        assert words != ["--version"] or f"({build})" in done.stdout
+
+
+def own_environment():
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
+def interpreter(version):
+    """Return a Python of that version; None: there is none here, which no other than the oldest one needs."""
+    found = next((path for path in pythons(version) if path.exists()), None)
+    assert found is not None or version != "3.11", "the oldest supported Python is needed"
+    return found
 
 
 def pythons(version):

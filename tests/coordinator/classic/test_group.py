@@ -182,6 +182,7 @@ def test_of_protocols_with_equally_many_votes_the_first_in_javas_hash_map_wins()
     assert world.group().protocol_name == "range"
 
 
+@pytest.mark.source
 def test_a_subscription_that_many_members_share_is_read_once():
     world = ClassicWorld(group_max_size=250)
     topics = tuple(f"topic-{number}" for number in range(1_000))

@@ -92,6 +92,7 @@ def test_types_that_a_release_reads_but_cannot_replay_are_skipped_by_the_toleran
     assert loader.unknown_types == {15: 1}
 
 
+@pytest.mark.source
 def test_unknown_tags_come_with_the_record():
     key = Log().key(2, {"group": GROUP})
     value = GroupMetadataValue(

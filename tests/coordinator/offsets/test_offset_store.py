@@ -107,7 +107,7 @@ def test_nothing_is_left_of_transactions_that_have_ended(entries):
         store.end_transaction(producer, is_commit=True)
     assert not store.groups_with_pending()
     assert not any(store.has_open_transactions(group) for group in GROUPS)
-    assert not any(vars(store)[name] for name in ("_pending", "_open", "_committed_at"))
+    assert not any(getattr(store, name) for name in ("_pending", "_open", "_committed_at"))
 
 
 def test_a_tombstone_spares_pending_offsets_where_the_release_does():
