@@ -47,6 +47,7 @@ def test_binaries_that_were_started_too_early_are_rescued_both_ways(clusters: Cl
         assert set(all_topics(port)) == before
 
 
+@pytest.mark.full
 def test_a_cluster_that_was_upgraded_and_has_no_snapshot_says_what_strimzis_issue_has_and_is_rescued(
     clusters: Clusters, tmp_path
 ):
