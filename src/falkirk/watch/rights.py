@@ -35,8 +35,10 @@ def missing_right(error: Exception, source: LiveSource, *, topic: str | None = N
             nodes=BROKERS,
         )
         return str(right)
+    of_controllers = (source.controller_config or source.config).principal
     operation = next((each for name, each in _OPERATIONS.items() if name in str(error)), None)
-    config = source.controller_config or source.config
-    if operation is not None:
-        return str(Right(operation=operation, principal=config.principal, nodes=BROKERS))
-    return str(Right(operation=AclOperation.CLUSTER_ACTION, principal=config.principal, nodes=CONTROLLERS))
+    if operation is None:
+        return str(Right(operation=AclOperation.CLUSTER_ACTION, principal=of_controllers, nodes=CONTROLLERS))
+    if error.endpoint in source.controllers:
+        return str(Right(operation=operation, principal=of_controllers, nodes=CONTROLLERS))
+    return str(Right(operation=operation, principal=source.config.principal, nodes=BROKERS))
