@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _CHECKS_AT_ONCE: Final = 32
 # Each takes up to five renames, and as many syncs of the directory.
 _SEGMENTS_AT_ONCE: Final = 1
-# Two to three ms.
 _FOUND: Final = object()
+# Two to three ms.
 _LOGS_AT_ONCE: Final = 1_000
 # A slow disk writes as much within some 50 ms.
 _SYNC_BYTES: Final = 8 * 1024 * 1024

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from falkirk.node.handlers.parts.view import NodeView
     from falkirk.protocol.schema import WireStruct
 
+OFFSETS_AT_ONCE: Final = 1_000
+"""Offsets of a request that one step reads or writes: to write one takes some 8 us."""
+C = TypeVar("C", bound="WireStruct")
+
 
 class RequestedPartition(Protocol):
     """A partition in a request."""
@@ -36,10 +40,6 @@ class RequestedTopic(Protocol):
 
 
 T = TypeVar("T", bound=RequestedTopic)
-C = TypeVar("C", bound="WireStruct")
-
-OFFSETS_AT_ONCE: Final = 1_000
-"""Offsets of a request that one step reads or writes: to write one takes some 8 us."""
 
 
 class SortedTopics(Generic[T]):
