@@ -83,8 +83,10 @@ def test_what_was_restored_and_what_is_another_cluster_begin_with_nothing_known(
             await asyncio.to_thread(place.start, tmp_path / "other")
             changed = await event_of(events, EventKind.CLUSTER_CHANGED)
             # What was published last is of before for a moment.
-            while (second := await state(watch, WayState.OPEN)).cluster_id == first.cluster_id:
-                await asyncio.sleep(0.1)
+            async with asyncio.timeout(TIMEOUT_S):
+                async for second in watch.findings():
+                    if second.cluster_id == changed.cluster_id and second.is_fresh:
+                        break
             noting.cancel()
         return first, rebuilt, restored, changed, second
 
@@ -102,6 +104,7 @@ def test_what_was_restored_and_what_is_another_cluster_begin_with_nothing_known(
     assert "was built anew" in rebuilt.text
     assert second.cluster_id == changed.cluster_id != first.cluster_id
     assert changed.fields == {"before": first.cluster_id}
+    assert {way.state for way in second.ways} == {WayState.OPEN}
     with Journal(tmp_path / "j") as journal:
         kinds = [event.kind for _, event in journal.events() if event.release in {None, "3.9"}]
         assert kinds == [EventKind.WAY_CLOSED, EventKind.CLUSTER_REBUILT, EventKind.CLUSTER_CHANGED]
