@@ -42,11 +42,10 @@ def export(
 
 
 def _check_format(spark: SparkSession, format_: str, out: str) -> None:
-    """Write and read a table of one row, in `out` if it is a directory. Raises WarehouseError."""
-    is_directory = "://" not in out
-    if is_directory:
-        Path(out).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=Path(out).resolve() if is_directory else None, prefix=".trial-") as folder:
+    """Write and read a table of one row, beside what will be in `out` if that is a path. Raises WarehouseError."""
+    wanted = Path(out).resolve()
+    beside = None if "://" in out else next(each for each in (wanted, *wanted.parents) if each.is_dir())
+    with tempfile.TemporaryDirectory(dir=beside, prefix=".trial-") as folder:
         path = f"file://{folder}/table"
         try:
             spark.range(1).write.format(format_).save(path)
