@@ -114,7 +114,7 @@ class OpenRequest(IdentityStruct):
     message: "WireMessage | None"
     outer: OpenRequest | None = None
     opened_ms: int = 0
-    # True once reading it, or making its response, has taken more than one step.
+    # True if it is read in slices, or making its response has taken more than one step.
     is_sliced: bool = False
 
     @property

@@ -416,7 +416,7 @@ class ClientConnections:
 
     def _read(self, client: ClientConnection, event: RequestReceived) -> Slices:
         """Decode a large request over many steps, and handle it; later ones of the connection wait meanwhile."""
-        reading, is_sliced = event.message_in_slices(self._elements_max[event.api_key]), False
+        reading = event.message_in_slices(self._elements_max[event.api_key])
         while True:
             try:
                 next(reading)
@@ -424,7 +424,7 @@ class ClientConnections:
                 client.is_reading = False
                 self._wake()
                 request = self._open(client, event, end.value)
-                request.is_sliced = is_sliced
+                request.is_sliced = True
                 self._handle(request)
                 return
             except RemoteProtocolError as error:
@@ -433,7 +433,6 @@ class ClientConnections:
             yield
             if client.is_closed:
                 return
-            is_sliced = True
 
     def _open(
         self,

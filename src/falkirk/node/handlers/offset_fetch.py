@@ -10,7 +10,7 @@ transactions on request; v8 accepts many groups, v9 adds the member, v10 names t
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -35,18 +35,22 @@ from falkirk.protocol.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.node.sliced_work import Slices
     from falkirk.protocol.schema import WireMessage, WireStruct
 
 _COORDINATOR_SINCE: Final = 1
 _GROUP_ERROR_SINCE: Final = 2
 _GROUPS_SINCE: Final = 8
 _IDS_SINCE: Final = 10
+
+_Part: TypeAlias = tuple[int, OffsetFetchRequestGroup]
 
 
 def handle(view: BrokerView, context: RequestContext, request: OffsetFetchRequest) -> WireMessage | AnswerLater:
@@ -60,36 +64,60 @@ def _fetch(view: BrokerView, context: RequestContext, request: OffsetFetchReques
     version = context.api_version
     groups = request.groups if version >= _GROUPS_SINCE else [_only_group(request)]
     # Of a group with many topics, some at a time.
-    parts = [(number, part) for number, group in enumerate(groups) for part in _parts(group)]
+    parts: list[_Part] = []
 
     def finish(fetched: Sequence[OffsetFetchResponseGroup]) -> None:
-        whole: dict[int, OffsetFetchResponseGroup] = {}
-        for (number, _), part in zip(parts, fetched, strict=True):
-            known = whole.get(number)
-            whole[number] = part if known is None else _joined(known, part)
+        whole = fetched if len(parts) == len(groups) else _whole(parts, fetched)
         if version >= _GROUPS_SINCE:
-            answer(OffsetFetchResponse(groups=list(whole.values())))
+            answer(OffsetFetchResponse(groups=list(whole)))
         else:
             answer(_as_only_group(groups[0], whole[0], version))
 
-    gathered = Gathered(len(parts), finish)
+    def ask() -> Slices:
+        yield from _split(groups, parts)
+        gathered = Gathered(len(parts), finish)
 
-    def schedule(start: int, end: int) -> None:
-        for place, (_, group) in enumerate(parts[start:end], start):
-            if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
-                gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
-            else:
-                _ask(view, context, request, group, gathered=gathered, place=place)
+        def schedule(start: int, end: int) -> None:
+            for place, (_, group) in enumerate(parts[start:end], start):
+                if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
+                    gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+                else:
+                    _ask(view, context, request, group, gathered=gathered, place=place)
 
-    is_split = len(parts) > len(groups)
-    schedule_in_slices(view.broker.groups, len(parts), schedule, at_once=1 if is_split else KEYS_AT_ONCE)
+        is_split = len(parts) > len(groups)
+        schedule_in_slices(view.broker.groups, len(parts), schedule, at_once=1 if is_split else KEYS_AT_ONCE)
+
+    if len(groups) > KEYS_AT_ONCE or any(map(_is_large, groups)):
+        view.broker.groups.start_work("requests to coordinators", ask())
+    else:
+        exhaust(ask())
 
 
-def _parts(group: OffsetFetchRequestGroup) -> Iterable[OffsetFetchRequestGroup]:
-    if group.topics is None or not has_many_offsets(group.topics, partitions="partition_indexes"):
-        return (group,)
-    chunks = topic_chunks(group.topics, partitions="partition_indexes")
-    return (replace(group, topics=topics) for topics in chunks)
+def _split(groups: Sequence[OffsetFetchRequestGroup], parts: list[_Part]) -> Slices:
+    """Add the parts of groups, each with its group's place."""
+    budget = SliceBudget()
+    for number, group in enumerate(groups):
+        if group.topics is None or not _is_large(group):
+            parts.append((number, group))
+            if budget.spend(DECISION_VISITS):
+                yield
+            continue
+        for topics in topic_chunks(group.topics, partitions="partition_indexes"):
+            parts.append((number, replace(group, topics=topics)))
+            yield
+
+
+def _is_large(group: OffsetFetchRequestGroup) -> bool:
+    return group.topics is not None and has_many_offsets(group.topics, partitions="partition_indexes")
+
+
+def _whole(parts: Sequence[_Part], fetched: Sequence[OffsetFetchResponseGroup]) -> Sequence[OffsetFetchResponseGroup]:
+    """Return what was fetched of each group."""
+    whole: dict[int, OffsetFetchResponseGroup] = {}
+    for (number, _), part in zip(parts, fetched, strict=True):
+        known = whole.get(number)
+        whole[number] = part if known is None else _joined(known, part)
+    return list(whole.values())
 
 
 def _joined(known: OffsetFetchResponseGroup, part: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:

@@ -53,7 +53,10 @@ def commit_in_slices(
         return commit(request)
 
     def start(answer: Answer) -> Slices:
-        chunks = list(topic_chunks(request.topics, partitions="partitions"))
+        chunks = []
+        for topics in topic_chunks(request.topics, partitions="partitions"):
+            chunks.append(topics)
+            yield
         gathered: Gathered[Any] = Gathered(len(chunks), lambda parts: answer(_joined(parts)))
         for place, topics in enumerate(chunks):
             part = commit(replace(request, topics=topics))
