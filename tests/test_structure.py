@@ -25,7 +25,6 @@ UNUSED: dict[str, str] = {
     "falkirk.server.peer.Peer.connection_made": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.pause_writing": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.resume_writing": CALLED_BY_LIBRARY,
-    "falkirk.server.zookeeper_client.SecuredHandler.spawn": CALLED_BY_LIBRARY,
     "falkirk.server.zookeeper_session._DirectHandler.dispatch_callback": CALLED_BY_LIBRARY,
 }
 

@@ -122,13 +122,13 @@ def _check_limits(name: str, value: int, static_configs: Mapping[str, str], rele
     low, high = _LIMITS[name]
     at_least = None if low is None else _limit(static_configs, low)
     at_most = None if high is None else _limit(static_configs, high)
-    # Before 4.4 the key of the limit is told, since then the limit itself.
+    # Before 4.4 the key of the limit is reported, since then the limit itself.
     if low is not None and at_least is not None and value < at_least:
-        told: str | int = at_least if release.tells_limits_of_group_configs else low[0]
-        reason = f"greater than or equal to {told}"
+        limit: str | int = at_least if release.tells_limits_of_group_configs else low[0]
+        reason = f"greater than or equal to {limit}"
     elif high is not None and at_most is not None and value > at_most:
-        told = at_most if release.tells_limits_of_group_configs else high[0]
-        reason = f"less than or equal to {told}"
+        limit = at_most if release.tells_limits_of_group_configs else high[0]
+        reason = f"less than or equal to {limit}"
     else:
         return
     if release.tells_limits_of_group_configs and at_least is not None and at_most is not None:
