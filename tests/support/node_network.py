@@ -175,7 +175,7 @@ class Client:
 
     def send_bytes(self, data: bytes) -> None:
         """Send raw bytes."""
-        self.host.inbox.append(BytesReceived(self.connection_id, data))
+        self.host.inbox.append(BytesReceived(self.connection_id, bytes(data)))
 
     def ask(self, message: WireMessage, version: int) -> Any:
         """Send a request and wait for the response."""
@@ -431,7 +431,7 @@ class NodeNetwork:
         if isinstance(peer, Client):
             peer.receive(data)
         elif peer is not None:
-            self.hosts[peer[0]].inbox.append(BytesReceived(peer[1], data))
+            self.hosts[peer[0]].inbox.append(BytesReceived(peer[1], bytes(data)))
 
     def _unlink(self, end: tuple[int, int], reason: str) -> None:
         """Close a connection; the other end notices."""
