@@ -1,9 +1,9 @@
 """AlterReplicaLogDirs (key 34), v0-2: move replicas to other log directories of this broker. KIP-113.
 
-Behaviour: needs ALTER on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED for all. REPLICA_NOT_AVAILABLE for a replica that
-is not on this broker (if it is created later, then in that directory), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR,
-INVALID_TOPIC_EXCEPTION for a name that is too long for a future directory. The response is sent when the moves have
-begun.
+Behaviour: needs ALTER on CLUSTER, else CLUSTER_AUTHORIZATION_FAILED for all. UNKNOWN_TOPIC_OR_PARTITION for a partition
+that is not there, REPLICA_NOT_AVAILABLE for a replica that is not on this broker (if it is created later, then in that
+directory), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR, INVALID_TOPIC_EXCEPTION for a name that is too long for a future
+directory. The response is sent when the moves have begun.
 Version notes: all versions have the same content.
 """
 

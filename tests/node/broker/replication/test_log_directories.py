@@ -101,8 +101,17 @@ def test_where_a_replica_may_be_moved_to_is_checked():
     long = TopicPartition("x" * 220, 0)
 
     assert alter({KEY: "/nowhere"}) == {KEY: ErrorCode.LOG_DIR_NOT_FOUND}
-    assert alter({absent: "/d1"}) == {absent: ErrorCode.REPLICA_NOT_AVAILABLE}
+    assert alter({absent: "/d1"}) == {absent: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert alter({long: "/d1"}) == {long: ErrorCode.INVALID_TOPIC_EXCEPTION}
+
+
+def test_a_replica_of_another_broker_is_not_available():
+    cluster = a_cluster(2)
+    elsewhere = TopicPartition("elsewhere", 0)
+    cluster.create("elsewhere", replicas={0: [102]})
+    assert cluster.replicas(101).alter_replica_log_dirs({elsewhere: "/d1"}) == {
+        elsewhere: ErrorCode.REPLICA_NOT_AVAILABLE
+    }
 
 
 def test_a_replica_that_is_not_here_yet_is_made_in_the_directory_that_was_asked_for():

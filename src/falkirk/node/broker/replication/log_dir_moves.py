@@ -54,7 +54,8 @@ class LogDirMoves:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if isinstance(partition, ErrorCode) or partition.log is None:
             self.preferred[key] = log_dir
-            return ErrorCode.REPLICA_NOT_AVAILABLE
+            is_unknown = partition is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_unknown else ErrorCode.REPLICA_NOT_AVAILABLE
         return self._move(partition, partition.log, log_dir)
 
     def resume(self, partition: HostedPartition) -> None:
