@@ -78,9 +78,9 @@ class HeldSession:
                 self.ensemble.ask(self.session_id, asked.operation)
             self.session.receive(ZooKeeperAnswered(asked.request_id, Failed(KeeperError.CONNECTION_LOSS)))
 
-    def reconnect(self) -> None:
+    def reconnect(self, state: SessionState = SessionState.CONNECTED) -> None:
         """Reconnect with the same session."""
-        self.session.receive(SessionChanged(SessionState.CONNECTED, self.session_id))
+        self.session.receive(SessionChanged(state, self.session_id))
 
     def expire(self, *, carried_out: int = 0) -> None:
         """Let the session expire; the first `carried_out` waiting operations were executed before."""

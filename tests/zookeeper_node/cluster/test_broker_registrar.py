@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from zookeeper_world import HeldSession, write_by_hand
 
 from falkirk.simulation.zookeeper.world.ensemble import Ensemble
 from falkirk.zookeeper_node.cluster.broker_registrar import BrokerRegistrar
+from falkirk.zookeeper_node.session.exchange import SessionChanged, SessionState
 from falkirk.zookeeper_node.session.operations import Create, KeeperError
 from falkirk.zookeeper_node.session.retries import Retries
 
@@ -112,6 +114,7 @@ def test_another_registration_that_stays_is_a_failure_that_names_it() -> None:
     world.registration.tick(1099)
     assert world.failures == []
     world.registration.tick(1100)
+    world.held.do_all()
     assert world.failures == [
         (
             f"znode {PATH}: broker 4 is registered by another session (0x1), which has not gone within 100 ms: there "
@@ -119,6 +122,90 @@ def test_another_registration_that_stays_is_a_failure_that_names_it() -> None:
         )
     ]
     assert world.registration.next_wakeup_ms is None
+
+
+def test_one_that_goes_at_the_last_moment_is_no_failure() -> None:
+    other = registered()
+    world = World(other.held.ensemble)
+    world.held.do_all()
+    world.held.has_watches = False
+    other.held.expire()
+    world.registration.tick(1100)
+    world.held.do_all()
+    assert (world.failures, world.registered) == ([], 1)
+
+
+def test_one_that_was_read_to_be_gone_is_waited_for_no_longer() -> None:
+    """The broker has registered, the answer is lost, and the server that it reaches then accepts no writes."""
+    other = registered()
+    world = World(other.held.ensemble)
+    world.held.do_all()
+    other.held.expire()
+    world.held.do_until(Create)
+    assert world.registration.next_wakeup_ms is None
+    world.held.lose_connection(carried_out=1)
+    world.held.reconnect(SessionState.READ_ONLY)
+    world.registration.tick(1100)
+    assert (world.failures, world.registered) == ([], 0)
+    world.held.reconnect()
+    world.held.do_all()
+    assert (world.failures, world.registered) == ([], 1)
+
+
+@pytest.mark.parametrize("state", [SessionState.SUSPENDED, SessionState.READ_ONLY])
+def test_the_wait_stands_still_without_a_server_that_accepts_writes_and_then_begins_again(state: SessionState) -> None:
+    other = registered()
+    world = World(other.held.ensemble)
+    world.held.do_all()
+    world.held.lose_connection()
+    world.held.session.receive(SessionChanged(state, world.held.session_id))
+    world.held.do_all()
+    world.registration.tick(1100)
+    assert (world.failures, world.registration.next_wakeup_ms) == ([], None)
+    world.now_ms = 2000
+    world.held.reconnect()
+    world.held.do_all()
+    assert world.registration.next_wakeup_ms == 2100
+    world.registration.tick(2100)
+    world.held.do_all()
+    assert len(world.failures) == 1
+
+
+def test_a_read_only_server_begins_no_wait() -> None:
+    other = registered()
+    world = World(other.held.ensemble)
+    world.held.do()
+    world.held.lose_connection()
+    world.held.reconnect(SessionState.READ_ONLY)
+    world.held.do_all()
+    assert world.registration.next_wakeup_ms is None
+    world.held.reconnect()
+    world.held.do_all()
+    assert world.registration.next_wakeup_ms == 1100
+
+
+def test_a_connection_that_is_lost_over_the_last_try_begins_the_wait_again() -> None:
+    other = registered()
+    world = World(other.held.ensemble)
+    world.held.do_all()
+    world.registration.tick(1100)
+    world.held.lose_connection()
+    world.now_ms = 2000
+    world.held.reconnect()
+    world.held.do_all()
+    assert (world.failures, world.registration.next_wakeup_ms) == ([], 2100)
+
+
+def test_one_that_goes_while_there_is_no_connection_is_noticed() -> None:
+    other = registered()
+    world = World(other.held.ensemble)
+    world.held.do_all()
+    world.held.has_watches = False
+    world.held.lose_connection()
+    other.held.expire()
+    world.held.reconnect()
+    world.held.do_all()
+    assert (world.failures, world.registered) == ([], 1)
 
 
 def test_a_znode_that_somebody_has_made_to_stay_is_one_too() -> None:
@@ -130,6 +217,7 @@ def test_a_znode_that_somebody_has_made_to_stay_is_one_too() -> None:
     world.registration.begin(b"me")
     world.held.do_all()
     world.registration.tick(1100)
+    world.held.do_all()
     assert len(world.failures) == 1
     assert "(0x0)" in world.failures[0]
 

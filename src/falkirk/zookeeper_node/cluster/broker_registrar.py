@@ -1,7 +1,8 @@
 """Creates this broker's znode below `/brokers/ids`, once per session.
 
 If another session's znode is there, it waits until that is gone, as it is soon after a restart of this broker; if it
-stays, two brokers have the same id.
+stays, two brokers have the same id. The wait begins again with each connection to a server that accepts writes: without
+one nobody can see the znode go, and a new leader of the ensemble gives each session its whole timeout again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.broker_znode import BROKER_IDS_PATH, broker_path
 from falkirk.node.effects import Fact
+from falkirk.zookeeper_node.session.exchange import SessionState
 from falkirk.zookeeper_node.session.operations import Create, Done, Failed, GetData, KeeperError, Znode
 
 if TYPE_CHECKING:
@@ -51,10 +53,14 @@ class BrokerRegistrar:
         self._failed = failed
         self._effects = effects
         self._data = b""
-        self._deadline_ms: int | None = None
-        # The session of the earlier registration.
+        # The session of the earlier registration; None: none is waited for.
         self._other: int | None = None
+        # When the wait for it ends; None: there is no wait, or it stands still.
+        self._deadline_ms: int | None = None
+        # True if the wait is over, and ZooKeeper is asked once more.
+        self._is_late = False
         self.is_registered = False
+        session.on_state(self._state_changed)
 
     @property
     def next_wakeup_ms(self) -> int | None:
@@ -84,18 +90,15 @@ class BrokerRegistrar:
         if self._data and not self.is_registered:
             self._session.unwatch(self._path, self._check_again)
         self._data = b""
-        self._deadline_ms = self._other = None
+        self._wait_no_longer()
         self.is_registered = False
 
     def tick(self, now_ms: int) -> None:
-        """Fail if another session stays registered."""
+        """Try a last time if another session has stayed registered for `wait_ms`: what was read may be old."""
         if self._deadline_ms is not None and now_ms >= self._deadline_ms:
             self._deadline_ms = None
-            self._failed(
-                f"znode {self._path}: broker {self._broker_id} is registered by another session "
-                f"(0x{self._other or 0:x}), which has not gone within {self._wait_ms} ms: there may be two brokers "
-                "with one broker.id"
-            )
+            self._is_late = True
+            self._create()
 
     def _create(self) -> None:
         self._retries.send(Create(self._path, self._data, ephemeral=True), self._created)
@@ -121,6 +124,7 @@ class BrokerRegistrar:
             return
         if isinstance(answer, Failed):
             if answer.refusal is KeeperError.NO_NODE:
+                self._wait_no_longer()
                 self._create()
             else:
                 self._end(answer)
@@ -129,19 +133,38 @@ class BrokerRegistrar:
         if answer.ephemeral_owner == self._session.session_id:
             self._succeed()
             return
-        self._other = answer.ephemeral_owner
-        if self._deadline_ms is None:
-            self._deadline_ms = self._now_ms() + self._wait_ms
-            fields = {"broker_id": self._broker_id, "session": f"0x{answer.ephemeral_owner:x}"}
+        self._wait_for(answer.ephemeral_owner)
+
+    def _wait_for(self, other: int) -> None:
+        if self._other is None:
+            fields = {"broker_id": self._broker_id, "session": f"0x{other:x}"}
             self._effects(Fact("warning", "waits-for-earlier-registration", fields))
+        self._other = other
+        if self._is_late:
+            self._failed(
+                f"znode {self._path}: broker {self._broker_id} is registered by another session (0x{other:x}), which "
+                f"has not gone within {self._wait_ms} ms: there may be two brokers with one broker.id"
+            )
+        elif self._deadline_ms is None and self._session.is_connected:
+            self._deadline_ms = self._now_ms() + self._wait_ms
+
+    def _wait_no_longer(self) -> None:
+        self._deadline_ms = self._other = None
+        self._is_late = False
 
     def _check_again(self) -> None:
-        if self._deadline_ms is not None:
+        if self._other is not None:
             self._check()
+
+    def _state_changed(self, state: SessionState) -> None:
+        self._deadline_ms = None
+        self._is_late = False
+        if state is SessionState.CONNECTED:
+            self._check_again()
 
     def _succeed(self) -> None:
         self._session.unwatch(self._path, self._check_again)
-        self._deadline_ms = self._other = None
+        self._wait_no_longer()
         self.is_registered = True
         self._registered()
 
