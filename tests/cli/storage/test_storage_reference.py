@@ -1,4 +1,4 @@
-"""docs/reference/storage.md says what the program does: its examples, its options."""
+"""docs/reference/storage.md says what the program does: its options; its examples are played by tests/docs."""
 
 import re
 from pathlib import Path
@@ -40,20 +40,3 @@ def test_the_table_of_releases_says_what_the_rules_are():
     assert told(ibp) == [rule.reads_inter_broker_protocol for rule in rules.values()]
     assert told("prints the records before it writes them") == [rule.tells_records for rule in rules.values()]
     assert told("a directory that cannot be read") == [rule.skips_unreadable for rule in rules.values()]
-
-
-def test_the_examples_run_as_they_are_shown(falkirk, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("server.properties").write_text(
-        "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\nlog.dirs=data\n"
-        "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
-        "controller.quorum.bootstrap.servers=127.0.0.1:9093\n"
-    )
-    examples = [line.removeprefix("$ falkirk ").split() for line in REFERENCE.splitlines() if line.startswith("$ ")]
-    assert len(examples) == 3
-    answers = [falkirk(*words) for words in examples]
-    assert [(answer.exit_code, answer.stderr) for answer in answers] == [(0, "")] * 3
-    assert answers[1].stdout.endswith(
-        "Formatting dynamic metadata voter directory data with metadata.version 4.3-IV0.\n"
-    )
-    assert "cluster.id=XtA9bWsOSbmDd2j0xdCbJA" in answers[2].stdout
