@@ -42,8 +42,8 @@ demo: setup ## a cluster goes from 4.3 to 3.9 under load and a watch, four minut
 check: setup ## the quick pure tests, two minutes
 	$(PURE) $(STUCK)=300 --hypothesis-profile check -m "not ($(JVM) or browser or full or slow)"
 
-# All that is pure, so Python is enough: five minutes on two cores.
-test: setup ## all pure tests, five minutes
+# All that is pure, so Python is enough: seven minutes on two cores.
+test: setup ## all pure tests, seven minutes
 	$(PURE) $(STUCK)=600 -m "not ($(JVM) or browser or full)"
 
 # The sources stay what all other targets run.
@@ -61,7 +61,7 @@ test-compiled: compiled ## the quick pure tests and the simulator on the compile
 	$(WITH_COMPILED) $(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)" $(COMPILED_TESTS)
 	$(WITH_COMPILED) $(BIN)/falkirk simulate --seed 1 --runs $(SIMULATED_SEEDS) --quiet
 
-# What starts real Kafka, Spark or ZooKeeper: twelve minutes. Needs Java 17 and Maven; fetches jars once into .cache.
+# What starts real Kafka, Spark or ZooKeeper: sixteen minutes. Needs Java 17 and Maven; fetches jars once into .cache.
 test-kafka: setup ## what starts real Kafka, Spark or ZooKeeper (Java 17, Maven)
 	$(KAFKA) $(STUCK)=1200 -m "($(JVM)) and not (browser or full)"
 
