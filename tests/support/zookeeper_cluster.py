@@ -156,7 +156,7 @@ class LiveCluster:
         await self.until(lambda: self.has_joined(*node_ids))
 
     def has_joined(self, *node_ids: int) -> bool:
-        """True if these serve and know each other and a controller."""
+        """True if these serve, and each knows the others and the controller."""
         for node_id in node_ids:
             node = self.nodes[node_id]
             assert node.stop is None, node.stop
@@ -164,6 +164,8 @@ class LiveCluster:
             (node := self.nodes[node_id]).is_serving
             and set(node_ids) <= set(node.node.membership.brokers.brokers)
             and self.controller is not None
+            # One that has lost the election knows no controller until it has read who won.
+            and node.node.membership.role.controller_id == self.controller.node_id
             for node_id in node_ids
         )
 
