@@ -9,7 +9,6 @@ import time
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -38,6 +37,7 @@ from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
 from falkirk.operations.lift_way import WayKind
 from falkirk.storage.partition_directory import METADATA_DIRECTORY
+from falkirk.temporary_folder import temporary_folder
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
 
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ class Lift:
             config=self._connections.brokers,
             controller_config=self._connections.controllers,
         )
-        with TemporaryDirectory(prefix="falkirk-lift-") as folder:
-            observation = await observe(source, Path(folder), self._notice)
+        with temporary_folder("falkirk-lift-") as folder:
+            observation = await observe(source, folder, self._notice)
             if observation.directory is not None:
                 self._check_room(observation.directory)
             logs = None if observation.directory is None else read_logs(observation.directory, self._target)

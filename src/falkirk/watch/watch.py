@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 import time
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from falkirk.printable import printable
+from falkirk.temporary_folder import temporary_folder
 from falkirk.watch.alarms import Deliverer
 from falkirk.watch.core.findings import EventKind, Source, WatchEvent
 from falkirk.watch.errors import WatchError
@@ -86,7 +86,7 @@ class Watch:
         if self._journal_path is not None:
             self.journal = self._stack.enter_context(Journal(self._journal_path))
             self._deliverer = Deliverer(self.journal, self._channels)
-        self._tail_folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="falkirk-watch-")))
+        self._tail_folder = self._stack.enter_context(temporary_folder("falkirk-watch-"))
         for name in self._sources:
             self._start(name)
         self._tasks.append(asyncio.create_task(self._publish()))

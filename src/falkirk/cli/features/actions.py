@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from falkirk.cli.console.cluster_connection import cluster_connection
@@ -29,6 +27,7 @@ from falkirk.operations.downgrade_wait import await_downgrade
 from falkirk.operations.feature_changes import UpdateOutcome, update_features
 from falkirk.operations.target_levels import target_levels
 from falkirk.protocol.upgrade_type import UpgradeType
+from falkirk.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -212,8 +211,8 @@ async def _update(
             return outcome
         from falkirk.operations.refused_lowering import with_ledger  # noqa: PLC0415 - for real Kafka's controllers
 
-        with TemporaryDirectory(prefix="falkirk-ledger-") as folder:
-            return await with_ledger(admin, outcome, Path(folder))
+        with temporary_folder("falkirk-ledger-") as folder:
+            return await with_ledger(admin, outcome, folder)
 
 
 async def _wait(cluster: ClusterConnection, updates: Mapping[str, FeatureUpdate], timeout_s: float) -> WaitView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -27,6 +26,7 @@ from falkirk.operations.lift_check import check_lift, read_logs
 from falkirk.operations.lift_observation import observe
 from falkirk.operations.lift_prepare import prepare_node
 from falkirk.operations.lift_properties import findings_of_file
+from falkirk.temporary_folder import temporary_folder
 from falkirk.versions.configs.definition import ConfigError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def check(
     )
     of_files = [each for file in properties or () for each in findings_of_file(file, target.release)]
     with ExitStack() as stack:
-        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="falkirk-lift-")))
+        folder = keep or stack.enter_context(temporary_folder("falkirk-lift-"))
         notice = stack.enter_context(working())
         observation = run_coroutine(observe(source, folder, notice))
         notice("reading metadata")
