@@ -35,6 +35,8 @@ class RaftLog:
         self.high_watermark: int | None = None
         self.is_rewinding = False
         self._changes: list[LogChange] = []
+        # What the reader ends at once the popped changes are written.
+        self._popped_end_offset = reader.end_offset
         self._installing: OffsetAndEpoch | None = None
         self._load_history()
 
@@ -108,6 +110,7 @@ class RaftLog:
         """Remove and return the changes to write next."""
         changes = tuple(self._changes)
         self._changes.clear()
+        self._popped_end_offset = self.end_offset
         return changes
 
     @property
@@ -119,6 +122,7 @@ class RaftLog:
         """Record that all popped changes are on disk; return the snapshot that replaced the log, if one did."""
         if any(not isinstance(change, Append) for change in self._changes):
             return None
+        assert self.is_rewinding or self.reader.end_offset == self._popped_end_offset, "popped changes are not written"
         installed = self._installing
         self._installing = None
         if self.is_rewinding:

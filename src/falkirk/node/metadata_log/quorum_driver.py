@@ -86,10 +86,13 @@ class QuorumDriver:
     def finish_append(self) -> None:
         """Sync what an earlier step has written and sent to other voters. Raises OSError."""
         if self.is_unsynced:
-            self._log.sync()
-            self.is_unsynced = False
+            self._sync()
             self._raft.persisted(self._step.now_ms)
             self._step.wake()
+
+    def _sync(self) -> None:
+        self._log.sync()
+        self.is_unsynced = False
 
     def resign(self) -> None:
         """Resign as the leader and notify the voters, without applying anything more. No-op on other nodes."""
@@ -109,7 +112,8 @@ class QuorumDriver:
         """
         is_installed, may_send_first = False, output.may_send_first
         if output.election_state is not None or (output.log_changes and not may_send_first):
-            self.finish_append()
+            # Raft is told when this output is written, too.
+            self._sync()
         if output.election_state is not None:
             self._log.write_election_state(output.election_state)
         for change in _joined(output.log_changes):
