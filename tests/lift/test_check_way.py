@@ -31,6 +31,7 @@ def way_of(*, kraft_version: int, combined: bool, can_be_dynamic: bool = True, v
     layout = QuorumLayout(
         kraft_version=kraft_version,
         voters=voters,
+        leader_id=voters[0],
         combined=frozenset(voters if combined else ()),
         can_be_dynamic=can_be_dynamic,
         keeps_dynamic=True,

@@ -1,10 +1,10 @@
 """The way in place on made-up controllers: whatever stops it, the next command ends it, or restores what was."""
 
 import pytest
-from lift_fakes import HIGH, LOW, VOTERS, FakeBrokers, FakeControllers, FakeLift, KilledError, lifted_cluster, originals
+from lift_fakes import HIGH, LOW, VOTERS, FakeBrokers, FakeControllers, FakeLift, KilledError, lifted_cluster
 
 from falkirk.lift.errors import HookError, LiftError
-from falkirk.lift.in_place import InPlace, replaced_voters
+from falkirk.lift.in_place import InPlace
 from falkirk.lift.journal import OriginalBroker
 from falkirk.lift.lowering import Lowering
 from falkirk.lift.step import Step
@@ -98,10 +98,6 @@ class Lifted(FakeLift):
         if self.dies_lowering:
             self.dies_lowering = False
             raise KilledError
-
-
-def test_a_majority_is_replaced_the_leader_last():
-    assert [voter.node_id for voter in replaced_voters(originals())] == [2, 1]
 
 
 def test_it_lowers_with_a_majority_of_falkirk_and_restores_what_was():

@@ -64,6 +64,7 @@ def test_paths_are_relative_to_the_file(tmp_path):
             "place.properties: node.id is set by the lift itself",
         ),
         (LEAST + "limits: {step_s: 0}\n", "Expected `float` > 0.0 - at `$.limits.step_s`"),
+        (LEAST + "limits: {lag: 0}\n", "Expected `int` >= 1 - at `$.limits.lag`"),
         ("a: " + "x" * (1 << 20), "more than 1048576 bytes"),
     ],
 )

@@ -5,6 +5,7 @@ from metadata_images import TOPIC_ID, image_of
 
 from falkirk.client.cluster_description import ClusterNode
 from falkirk.client.errors import ConnectionFailedError
+from falkirk.client.node_configs import TopicLayout
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
 from falkirk.client.quorum_description import QuorumDescription, ReplicaState
 from falkirk.ledger.findings import BlockerKind, WarningKind
@@ -70,6 +71,31 @@ def image(*records):
 
 def partition(number, replicas, isr):
     return PartitionRecord(number, TOPIC_ID, replicas, isr, leader=isr[0] if isr else -1)
+
+
+def test_what_the_nodes_report_and_the_log_has_otherwise_is_in_the_way():
+    read = image(partition(0, [1, 2], [1]), partition(1, [2], [2]))
+    levels = replace(ANSWER, finalized_features={"metadata.version": FinalizedVersionRange(30, 30)})
+    same = TopicLayout(topic_id=TOPIC_ID, replicas={0: (1, 2), 1: (2,)})
+
+    def differing(answer=levels, **topics):
+        found = findings.image_differences(read, replace(SEEN, topics=topics, answers={1: answer}))
+        return [what for each in found for what in each.fields["what"]]
+
+    assert differing() == differing(t=same) == differing(t=replace(same, topic_id=ZERO_UUID)) == []
+    assert differing(t=replace(same, topic_id=bytes(15) + b"9")) == ["topic t"]
+    assert differing(t=replace(same, replicas={0: (2, 1), 1: (2,)})) == ["topic t"]
+    assert differing(t=replace(same, replicas={0: (1, 2)})) == ["topic t"]
+    assert differing(t=same, u=same) == ["topic u"]
+    lower = {"metadata.version": FinalizedVersionRange(29, 29), "kraft.version": FinalizedVersionRange(1, 1)}
+    assert differing(replace(levels, finalized_features=lower)) == ["feature metadata.version"]
+    assert differing(replace(levels, finalized_features={"group.version": FinalizedVersionRange(1, 1)})) == [
+        "feature group.version"
+    ]
+    many = {f"u{number}": same for number in range(findings.SHOWN_DIFFERENCES + 3)}
+    [blocker] = findings.image_differences(read, replace(SEEN, topics=many))
+    assert (blocker.kind, blocker.fields["count"]) == (BlockerKind.IMAGE_DIFFERS, len(many))
+    assert " and 3 more: it was changed meanwhile" in blocker.text
 
 
 def test_partitions_below_their_full_isr_are_one_blocker_that_counts_them():
@@ -228,7 +254,7 @@ def test_dynamic_voters_do_not_go_where_there_are_none():
     found = check_lift(SEEN, None, parse_target("3.8"))
     assert BlockerKind.NO_WAY in {each.kind for each in found.blockers}
     assert "kraft.version is not lowered on a running cluster" in found.blockers[-1].text
-    assert (found.way.kind, found.way.steps, found.way.others) == (None, (), ())
+    assert found.way.possible == ()
 
 
 def test_a_target_that_is_not_below_the_level_is_refused():

@@ -43,6 +43,7 @@ class Broker:
         self.endpoint = None
         self._quorum_error = quorum_error
         self._cluster_error = cluster_error
+        self.questions = []
 
     def answer(self, received):
         if received.api_key == 18:
@@ -59,29 +60,37 @@ class Broker:
                     cluster_authorized_operations=operations,
                 )
             case DescribeQuorumRequest():
+                self.questions.append("DescribeQuorum")
                 return DescribeQuorumResponse(error_code=self._quorum_error)
             case DescribeConfigsRequest():
                 return DescribeConfigsResponse(results=[DescribeConfigsResult(error_code=REFUSED)])
             case ListGroupsRequest():
                 return ListGroupsResponse(error_code=REFUSED)
             case MetadataRequest():
+                self.questions.append("Metadata")
                 partitions = [
                     MetadataResponsePartition(partition_index=0, replica_nodes=[1, 2], isr_nodes=[1]),
                     MetadataResponsePartition(partition_index=1, replica_nodes=[1, 2], isr_nodes=[2, 1]),
                 ]
-                return MetadataResponse(topics=[MetadataResponseTopic(0, "t", bytes(16), partitions=partitions)])
+                moved = MetadataResponsePartition(0, replica_nodes=[self.questions.count("Metadata")])
+                return MetadataResponse(
+                    topics=[
+                        MetadataResponseTopic(0, "t", bytes(16), partitions=partitions),
+                        MetadataResponseTopic(0, "moving", bytes(16), partitions=[moved]),
+                    ]
+                )
 
 
-def observed(api_ranges, folder, *, controllers=(), **options):
-    async def story():
-        broker, notices = Broker(**options), []
+def observed(api_ranges, folder, *, controllers=(), broker=None, **options):
+    async def story(broker):
+        notices = []
         async with FakeNode(api_ranges, broker.answer) as node:
             broker.endpoint = node.endpoint
             seen = await observe(LiveSource(brokers=(node.endpoint,), controllers=controllers), folder, notices.append)
         assert notices[0] == "asking the brokers"
         return seen
 
-    return asyncio.run(story())
+    return asyncio.run(story(broker or Broker(**options)))
 
 
 def test_what_may_not_be_seen_is_listed_with_the_right_that_it_needs(tmp_path):
@@ -96,17 +105,35 @@ def test_what_may_not_be_seen_is_listed_with_the_right_that_it_needs(tmp_path):
     assert str(seen.unseen[0]).endswith(f"CLUSTER_AUTHORIZATION_FAILED (needs {describe})")
     assert list(map(str, seen.missing_rights)) == [describe]
     assert (seen.cluster_id, seen.quorum, seen.directory, seen.silent) == ("c", None, None, frozenset())
-    assert [str(each.partition) for each in seen.lacking] == ["t-0"]
+    assert [str(each.partition) for each in seen.lacking] == ["t-0", "moving-0"]
+    assert list(seen.topics) == ["t"], "the other one was changed while the log was read"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_where_no_controller_leads_the_check_is_blocked_and_no_right_is_missing(tmp_path):
-    seen = observed(RANGES, tmp_path, quorum_error=ErrorCode.REQUEST_TIMED_OUT)
+    broker = Broker(quorum_error=ErrorCode.REQUEST_TIMED_OUT)
+    seen = observed(RANGES, tmp_path, broker=broker)
+    assert broker.questions.count("DescribeQuorum") == 1, "each costs as long as the broker waits for a leader"
     found = check_lift(seen, None, parse_target("3.9"))
     assert found.blockers[0].kind == BlockerKind.INCOMPLETE_METADATA
-    assert found.blockers[0].text.startswith(f"what would be lost is not known: {METADATA}: ")
-    assert found.blockers[0].text.endswith("DescribeQuorum: REQUEST_TIMED_OUT")
+    assert found.blockers[0].text.startswith(
+        f"what would be lost is not known: {METADATA}: no controller leads the quorum, or the brokers do not reach the "
+        "one that does ("
+    )
+    assert found.blockers[0].text.endswith("DescribeQuorum: REQUEST_TIMED_OUT)")
     assert found.way is None
+
+
+def test_a_broker_that_waits_for_a_leader_is_not_waited_for_as_long_as_for_data(tmp_path, monkeypatch):
+    monkeypatch.setattr("falkirk.operations.lift_observation._QUORUM_MS", 50)
+
+    class Waiting(Broker):
+        def answer(self, received):
+            return None if received.api_key == 55 else super().answer(received)
+
+    seen = observed(RANGES, tmp_path, broker=Waiting())
+    assert seen.unseen[0].reason.endswith("no answer to DescribeQuorum within 50 ms)")
+    assert seen.unseen[1].reason == seen.unseen[0].reason
 
 
 def test_a_cluster_without_a_quorum_is_refused(tmp_path):

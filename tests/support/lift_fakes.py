@@ -193,6 +193,8 @@ def lifted_cluster(
     brokers: FakeBrokers,
     voters: tuple[OriginalVoter, ...] = VOTERS,
     /,
+    *,
+    limits: Limits = LIMITS,
     **fields: object,
 ) -> LiftedCluster:
     return LiftedCluster(
@@ -201,7 +203,7 @@ def lifted_cluster(
         voters,
         quorum=quorum,
         brokers=brokers,
-        limit_s=LIMITS.step_s,
+        limits=limits,
         note=lambda _event, _fields: None,
         own_id=OWN_ID,
     )

@@ -202,9 +202,12 @@ class AsyncAdmin:
         """Return the active controller, or any broker: it forwards what it does not decide."""
         return await (self.any_node() if self.endpoint_type is EndpointType.BROKER else self.controller())
 
-    async def describe_quorum(self) -> QuorumDescription:
-        """Return the replicas of the metadata log, and how far each is."""
-        return await _describe_quorum(await self.deciding_node())
+    async def describe_quorum(self, timeout_ms: int | None = None) -> QuorumDescription:
+        """Return the replicas of the metadata log, and how far each is.
+
+        `timeout_ms`: of the response, None: request.timeout.ms. Where no controller leads, a broker waits for one.
+        """
+        return await _describe_quorum(await self.deciding_node(), timeout_ms)
 
     async def describe_features(self, node_id: int | None = None) -> FeatureMetadata:
         """Return the finalized features, and the supported features of one node: a bootstrap server, or the controller.
@@ -333,9 +336,10 @@ class AsyncAdmin:
         return read_result(node.endpoint, updates, response)
 
 
-async def _describe_quorum(node: NodeConnection) -> QuorumDescription:
+async def _describe_quorum(node: NodeConnection, timeout_ms: int | None = None) -> QuorumDescription:
     requested = describe_quorum_request.TopicData(_METADATA_TOPIC, [describe_quorum_request.PartitionData(0)])
-    response = await node.request(DescribeQuorumRequest(topics=[requested]), is_idempotent=True)
+    request = DescribeQuorumRequest(topics=[requested])
+    response = await node.request(request, is_idempotent=True, timeout_ms=timeout_ms)
     assert isinstance(response, DescribeQuorumResponse)
     error_code, message = response.error_code, response.error_message
     if error_code == ErrorCode.NONE:

@@ -33,6 +33,7 @@ class BlockerKind(enum.StrEnum):
     UNREGISTERED_VOTER = "unregistered_voter"
     UNSUPPORTED_CONFIG = "unsupported_config"
     REFUSED_BY_TARGET = "refused_by_target"
+    IMAGE_DIFFERS = "image_differs"
 
 
 class ConversionKind(enum.StrEnum):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.quorum_access import voters_of
 from falkirk.lift.step import Step
 from falkirk.operations.voter_changes import upgrade_to_dynamic_voters
@@ -86,7 +85,7 @@ class ExtraVoter:
 
     async def _observes(self) -> bool:
         view = await self._cluster.view()
-        if view is None or not follows(view, self._node_id):
+        if view is None or not self._cluster.follows(view, self._node_id):
             return False
         return await self._cluster.has_applied(view, self._controller.as_voter.endpoint)
 
@@ -105,7 +104,7 @@ class ExtraVoter:
         view = await self._cluster.view()
         if view is None or set(view.voters) != {self._node_id} or view.leader_id != self._node_id:
             return False
-        return all(follows(view, voter.node_id) for voter in self._voters)
+        return all(self._cluster.follows(view, voter.node_id) for voter in self._voters)
 
     async def _lead(self) -> None:
         """Remove the voters one by one, the leader last: it resigns when it is removed."""
@@ -137,7 +136,7 @@ class ExtraVoter:
         if voter.node_id not in view.voters:
             await self._cluster.changed(self._cluster.quorum.add_voter(voter))
             return False
-        return follows(view, voter.node_id)
+        return self._cluster.follows(view, voter.node_id)
 
     async def _has_left(self) -> bool:
         view = await self._cluster.view()

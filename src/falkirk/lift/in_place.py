@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Final
 from falkirk.client.errors import ClientError
 from falkirk.lift import hooks
 from falkirk.lift.errors import LiftError
-from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.step import Step
+from falkirk.operations.lift_way import replaced_voters
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from falkirk.client.node_versions import NodeVersions
     from falkirk.lift.hooks import HookRunner
-    from falkirk.lift.journal import Originals, OriginalVoter
+    from falkirk.lift.journal import OriginalVoter
     from falkirk.lift.lifted_cluster import LiftedCluster
     from falkirk.protocol.endpoint import Endpoint
 
@@ -37,16 +37,6 @@ _ELECTION_S: Final = 5.0
 _HOOKS: Final = {True: (hooks.STOP, hooks.START_FALKIRK), False: (hooks.STOP_FALKIRK, hooks.START)}
 # As many voters elect a leader while one of them is stopped.
 _VOTERS_WITHOUT_ONE: Final = 3
-
-
-def replaced_voters(originals: Originals) -> tuple[OriginalVoter, ...]:
-    """Return one voter, or a majority, the leader last: it then gives way to the others only once."""
-    others = [voter for voter in originals.voters if voter.node_id != originals.leader_id]
-    leader = [voter for voter in originals.voters if voter.node_id == originals.leader_id]
-    if originals.replaces_one:
-        return tuple((others or leader)[:1])
-    majority = len(originals.voters) // 2 + 1
-    return (*others[: majority - len(leader)], *leader)
 
 
 class InPlace:
@@ -60,7 +50,9 @@ class InPlace:
         self._hooks = runner
         self._is_whole = is_whole
         self.lowering: tuple[Step, ...] = ()
-        self._replaced = replaced_voters(cluster.originals)
+        voters = {voter.node_id: voter for voter in cluster.originals.voters}
+        leader_id, is_one = cluster.originals.leader_id, cluster.originals.replaces_one
+        self._replaced = tuple(voters[each] for each in replaced_voters([*voters], leader_id, is_one=is_one))
         self._revived: set[int] = set()
 
     def steps(self) -> tuple[Step, ...]:
@@ -167,7 +159,7 @@ class InPlace:
         view = await self._cluster.view()
         if view is None or view.leader_id not in {voter.node_id for voter in self._replaced}:
             return False
-        return all(follows(view, voter.node_id) for voter in self._voters)
+        return all(self._cluster.follows(view, voter.node_id) for voter in self._voters)
 
     async def _lead(self) -> None:
         """Let falkirk stand for election until it leads, and start controllers that do not run."""
@@ -176,7 +168,9 @@ class InPlace:
             view = await self._cluster.view_within()
             if view.leader_id in {voter.node_id for voter in self._replaced}:
                 return
-            candidate = next((each for each in self._replaced if follows(view, each.node_id)), self._replaced[0])
+            candidate = next(
+                (each for each in self._replaced if self._cluster.follows(view, each.node_id)), self._replaced[0]
+            )
             with suppress(ClientError):
                 await self._cluster.quorum.ask_to_lead(candidate, view)
             with suppress(LiftError):
@@ -197,7 +191,7 @@ class InPlace:
     async def _runs(self, voter: OriginalVoter, *, is_falkirk: bool) -> bool:
         """Return whether a voter runs as falkirk or as Kafka, and has the log."""
         view = await self._cluster.view()
-        has_log = view is not None and voter.node_id in view.voters and follows(view, voter.node_id)
+        has_log = view is not None and voter.node_id in view.voters and self._cluster.follows(view, voter.node_id)
         if view is None or not has_log:
             return False
         if is_falkirk:
@@ -219,7 +213,7 @@ class InPlace:
 
     async def _others_follow(self, voter: OriginalVoter) -> bool:
         view = await self._cluster.view()
-        return view is not None and all(follows(view, other.node_id) for other in self._others(voter))
+        return view is not None and all(self._cluster.follows(view, other.node_id) for other in self._others(voter))
 
     async def _another_leads(self, leader_id: int) -> bool:
         view = await self._cluster.view()

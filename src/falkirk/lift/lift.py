@@ -257,7 +257,7 @@ class Lift:
             self._journal.voters(),
             quorum=self._quorum_access(stack, [*own, *(voter.endpoint for voter in originals.voters)]),
             brokers=self._brokers_admin(stack, _REQUEST_MS, originals),
-            limit_s=self._file.limits.step_s,
+            limits=self._file.limits,
             note=self._note,
             own_id=None if place is None else place.node_id,
         )
@@ -405,7 +405,7 @@ def check_may_begin(file: LiftFile, checked: LiftCheck) -> None:
 
 def check_way(file: LiftFile, way: WayChoice | None) -> None:
     """Raise LiftError if the cluster cannot go the way of the file."""
-    possible = () if way is None or way.kind is None else (way.kind, *way.others)
+    possible = () if way is None else tuple(each.kind for each in way.possible)
     wanted = {IN_PLACE: (WayKind.IN_PLACE_MAJORITY,), IN_PLACE_OF_ONE: (WayKind.BY_SNAPSHOT,)}.get(
         str(file.place), (WayKind.EXTRA_VOTER, WayKind.DYNAMIC_FIRST)
     )

@@ -81,11 +81,16 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """In seconds: how long the cluster may go without a metadata write, and what a step and a hook may take."""
+    """How long the cluster may go without a metadata write, and what a step and a hook may take, in seconds.
+
+    `lag`: how many records behind the high watermark a replica may be that counts as having the metadata log, which
+    is never still while the cluster works.
+    """
 
     metadata_outage_s: _Seconds = 30.0
     step_s: _Seconds = 120.0
     hook_s: _Seconds = 120.0
+    lag: Annotated[int, msgspec.Meta(ge=1)] = 100
 
 
 class LiftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

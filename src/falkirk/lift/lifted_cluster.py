@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from falkirk.client.node_versions import NodeVersions
     from falkirk.client.quorum_description import QuorumDescription
     from falkirk.lift.journal import Originals, OriginalVoter
+    from falkirk.lift.lift_file import Limits
     from falkirk.lift.quorum_access import QuorumAccess
     from falkirk.operations.ghosts import Ghost
     from falkirk.protocol.endpoint import Endpoint
 
 POLL_S: Final = 0.2
-# A replica this close to the high watermark follows: the log of a live cluster is never still.
-_FOLLOWS_WITHIN: Final = 100
 # A replica fetches at least twice in a second.
 _FETCHES_MS: Final = 2000
 
 
 class LiftedCluster:
-    """Questions about the cluster. `target`: the level to reach; `limit_s`: how long a state is waited for.
+    """Questions about the cluster. `target`: the level to reach.
+
+    `limits`: how long a state is waited for, and how far behind a replica may be that has the log.
 
     `voters`: those to restore: those of before, with directory ids once they were made dynamic. `own_id`: that of
     falkirk's extra voter.
@@ -51,7 +52,7 @@ class LiftedCluster:
         *,
         quorum: QuorumAccess,
         brokers: AsyncAdmin,
-        limit_s: float,
+        limits: Limits,
         note: Callable[[str, Mapping[str, object]], None],
         own_id: int | None = None,
     ) -> None:
@@ -61,7 +62,8 @@ class LiftedCluster:
         self.quorum = quorum
         self.brokers = brokers
         self.note = note
-        self._limit_s = limit_s
+        self._limit_s = limits.step_s
+        self._lag = limits.lag
         self._own_id = own_id
         self.revive: Callable[[], Awaitable[None]] | None = None
 
@@ -115,11 +117,16 @@ class LiftedCluster:
         answers = (await self.brokers.api_versions(nodes)).values()
         return all(not isinstance(answer, ClientError) and self.has_low_level(answer) for answer in answers)
 
+    def follows(self, view: QuorumDescription, node_id: int) -> bool:
+        """Return whether a replica has the log and fetches it, as the leader sees it."""
+        behind = lag(view, node_id)
+        return behind is not None and behind <= self._lag and fetches(view, node_id)
+
     async def has_applied(self, view: QuorumDescription, endpoint: Endpoint) -> bool:
         """Return whether falkirk's controller there has the log in its image: then it decides once it leads."""
         answer = await self.quorum.versions_at(endpoint)
         progress = None if answer is None else answer.metadata_progress
-        return progress is not None and progress.applied_offset >= view.high_watermark - _FOLLOWS_WITHIN
+        return progress is not None and progress.applied_offset >= view.high_watermark - self._lag
 
     def has_low_level(self, versions: NodeVersions) -> bool:
         """Return whether a node reports the target's level, or a lower one."""
@@ -187,12 +194,6 @@ async def reported_level(brokers: AsyncAdmin) -> int | None:
     except ClientError:
         return None
     return None if found is None else found.max_version_level
-
-
-def follows(view: QuorumDescription, node_id: int) -> bool:
-    """Return whether a replica has the log and fetches it, as the leader sees it."""
-    behind = lag(view, node_id)
-    return behind is not None and behind <= _FOLLOWS_WITHIN and fetches(view, node_id)
 
 
 def fetches(view: QuorumDescription, node_id: int) -> bool:

@@ -11,7 +11,6 @@ from falkirk.client.admin import AsyncAdmin, EndpointType
 from falkirk.ledger.findings import BlockerKind
 from falkirk.lift.errors import LiftError, LossesNotAcceptedError
 from falkirk.lift.journal import LOWER
-from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.step import Step
 from falkirk.operations.feature_changes import update_features
 from falkirk.operations.target_levels import TargetLevels, levels_of_release, with_own_kraft_version
@@ -128,7 +127,11 @@ class Lowering:
             return False
         for voter in self._cluster.voters:
             answer = await self._cluster.quorum.versions_at(voter.endpoint)
-            if answer is None or not follows(view, voter.node_id) or not self._cluster.has_low_level(answer):
+            if (
+                answer is None
+                or not self._cluster.follows(view, voter.node_id)
+                or not self._cluster.has_low_level(answer)
+            ):
                 return False
             # A falkirk controller must have left the record behind, which Kafka's binaries do not read.
             if answer.metadata_progress is not None and answer.metadata_progress.holds_lowering:

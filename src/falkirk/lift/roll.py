@@ -13,7 +13,6 @@ from falkirk.client.cluster_description import ClusterNode
 from falkirk.client.errors import ClientError
 from falkirk.client.node_configs import lacking_partitions
 from falkirk.lift import hooks
-from falkirk.lift.lifted_cluster import follows
 from falkirk.lift.step import Step
 from falkirk.versions.metadata_version import METADATA_VERSION
 
@@ -66,7 +65,7 @@ class Roll:
     async def is_whole(self) -> bool:
         """Return whether all nodes have the log, all brokers serve, and all partitions are in sync."""
         view = await self._cluster.view()
-        if view is None or not all(follows(view, node_id) for node_id in self._nodes):
+        if view is None or not all(self._cluster.follows(view, node_id) for node_id in self._nodes):
             return False
         serving = {node.node_id for node in (await self._cluster.brokers.describe_cluster()).nodes}
         return self._brokers.keys() <= serving and not await lacking_partitions(await self._cluster.brokers.any_node())

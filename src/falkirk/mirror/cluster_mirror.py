@@ -122,7 +122,12 @@ class ClusterMirror:
 async def find_controllers(brokers: AsyncAdmin | None) -> tuple[Endpoint, ...]:
     """Return where voters listen, as a broker reports; those before 3.9 do not. Raises ClientError, MirrorError."""
     assert brokers is not None, "brokers or controllers are named"
-    found = tuple((await brokers.describe_quorum()).voter_endpoints.values())
+    return endpoints_of_voters(await brokers.describe_quorum())
+
+
+def endpoints_of_voters(quorum: QuorumDescription) -> tuple[Endpoint, ...]:
+    """Return where the voters listen. Raises MirrorError if a broker before 3.9 has described the quorum."""
+    found = tuple(quorum.voter_endpoints.values())
     if not found:
         raise MirrorError("the brokers do not report the endpoints of controllers: name them (--bootstrap-controller)")
     return found

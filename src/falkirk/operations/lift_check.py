@@ -19,6 +19,7 @@ from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse,
 from falkirk.operations.errors import OperationError
 from falkirk.operations.lift_findings import (
     ghost_controllers,
+    image_differences,
     isr_blockers,
     lacking_in,
     quorum_layout,
@@ -182,7 +183,7 @@ def check_lift(
     )
     blockers = [each for each in findings if isinstance(each, Blocker)]
     if kraft_version and (reason := reason_not_kept(kraft_version, target)) is not None:
-        way = None if way is None else replace(way, kind=None, steps=(), others=())
+        way = None if way is None else replace(way, possible=())
         blockers.append(
             Blocker(
                 kind=BlockerKind.NO_WAY,
@@ -191,7 +192,7 @@ def check_lift(
                 "`falkirk logdir`",
             )
         )
-    elif way is not None and way.kind is None:
+    elif way is not None and not way.possible:
         blockers.append(
             Blocker(
                 kind=BlockerKind.NO_WAY,
@@ -255,6 +256,7 @@ def _findings(observation: Observation, logs: ReadLogs | None, target: Target) -
     plan = logs.plan
     image = plan.cluster.image
     yield from plan.blockers
+    yield from image_differences(image, observation)
     yield from unsupporting_nodes(image, target)
     yield from unregistered_voters(image, observation)
     yield from isr_blockers(lacking_in(image))

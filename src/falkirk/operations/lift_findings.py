@@ -12,6 +12,7 @@ from falkirk.ledger.findings import Blocker, BlockerKind, LedgerWarning, Warning
 from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS, parse_bootstrap_servers
 from falkirk.operations.ghosts import BROKER, Ghost, find_ghosts
 from falkirk.operations.lift_way import QuorumLayout
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.errors import VersionsError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SHOWN_PARTITIONS: Final = 20
 SHOWN_IDS: Final = 20
+SHOWN_DIFFERENCES: Final = 10
 _CLASSIC_TYPES: Final = frozenset({GroupType.CLASSIC, GroupType.SIMPLE})
 _CLASSIC_BEFORE: Final = "restart them with group.protocol=classic before"
 _BEFORE: Final[Mapping[str, str]] = {
@@ -73,6 +75,36 @@ def isr_blockers(lacking: Sequence[LackingPartition], count: int | None = None) 
         text=f"{first.partition}{many}: ISR {list(first.isr)} of replicas {list(first.replicas)}: "
         "lower only at full ISR, else eligible leader replicas are lost too",
     )
+
+
+def image_differences(image: MetadataImage, observation: Observation) -> Iterator[Blocker]:
+    """Yield a blocker if the image that was read lacks what the nodes report, or has it otherwise.
+
+    A snapshot of such an image would be wrong. What the log has and brokers do not report may be newer than they are.
+    """
+    differing = [
+        f"topic {name}"
+        for name, reported in sorted(observation.topics.items())
+        if (topic := image.topics.topic(name)) is None
+        or reported.topic_id not in (topic.topic_id, ZERO_UUID)
+        or reported.replicas != {number: partition.replicas for number, partition in topic.items()}
+    ]
+    quorum, levels = observation.quorum, image.features.levels()
+    leader = None if quorum is None else observation.answers.get(quorum.leader_id)
+    if isinstance(leader, NodeVersions):
+        differing += [
+            f"feature {name}"
+            for name, finalized in sorted(leader.finalized_features.items())
+            if name != KRAFT_VERSION and levels.get(name, 0) != finalized.max_version_level
+        ]
+    if differing:
+        more = f" and {len(differing) - SHOWN_DIFFERENCES} more" if len(differing) > SHOWN_DIFFERENCES else ""
+        yield Blocker(
+            kind=BlockerKind.IMAGE_DIFFERS,
+            fields={"what": differing[:SHOWN_DIFFERENCES], "count": len(differing)},
+            text=f"the metadata log has otherwise than the nodes report: {', '.join(differing[:SHOWN_DIFFERENCES])}"
+            f"{more}: it was changed meanwhile, or falkirk does not read this log as the nodes do; check again",
+        )
 
 
 def silent_nodes(observation: Observation) -> Iterator[Blocker | LedgerWarning]:
@@ -257,6 +289,7 @@ def quorum_layout(observation: Observation, *, kraft_version: int, keeps_dynamic
     return QuorumLayout(
         kraft_version=kraft_version,
         voters=tuple(sorted(quorum.voters)),
+        leader_id=quorum.leader_id,
         combined=frozenset(quorum.voters) & brokers,
         can_be_dynamic=all(_raises_kraft_version(observation.answers.get(voter)) for voter in quorum.voters),
         keeps_dynamic=keeps_dynamic,

@@ -11,11 +11,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from falkirk.client.errors import ClientError, NodeRefusedError
+from falkirk.client.errors import ClientError, NodeRefusedError, RequestTimedOutError
 from falkirk.client.groups.listing import list_groups
-from falkirk.client.node_configs import lacking_partitions, node_configs
+from falkirk.client.node_configs import described_topics, lacking, layouts, node_configs
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
-from falkirk.mirror.cluster_mirror import check_same_cluster, find_controllers, find_leader
+from falkirk.mirror.cluster_mirror import check_same_cluster, endpoints_of_voters, find_leader
 from falkirk.mirror.errors import MirrorError
 from falkirk.mirror.mirrored_directory import MirroredDirectory
 from falkirk.operations.errors import OperationError
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from falkirk.client.admin import AsyncAdmin
     from falkirk.client.cluster_description import ClusterDescription, ClusterNode
     from falkirk.client.groups.listing import GroupListing
-    from falkirk.client.node_configs import LackingPartition
+    from falkirk.client.node_configs import LackingPartition, TopicLayout
     from falkirk.client.node_versions import NodeVersions
     from falkirk.client.quorum_description import QuorumDescription
     from falkirk.mirror.cluster_mirror import LiveSource, QuorumLeader
     from falkirk.protocol.endpoint import Endpoint
 
 METADATA: Final = "the metadata log"
-
-
+# A leader answers at once, and a quorum that elects one takes a few seconds.
+_QUORUM_MS: Final = 10_000
 _REFUSALS: Final = frozenset({ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 
 
@@ -61,8 +61,9 @@ class Observation:
 
     `brokers`: those that are registered, fenced ones too; `controllers`: those that listen. `answers` and `configs` are
     by node id; a node that does not answer has its error. `configs` have no defaults, and None for secrets.
-    `directory`: the mirrored logs, None if the metadata log could not be read. `missing_rights`: what changes of the
-    cluster would need besides.
+    `topics`: by name, as a broker reported them both before and after the metadata log was read: the log has these,
+    too. `directory`: the mirrored logs, None if the metadata log could not be read. `missing_rights`: what changes of
+    the cluster would need besides.
     """
 
     cluster_id: str
@@ -74,6 +75,7 @@ class Observation:
     configs: Mapping[int, Mapping[str, str | None]] = field(default_factory=dict)
     groups: tuple[GroupListing, ...] = ()
     lacking: tuple[LackingPartition, ...] = ()
+    topics: Mapping[str, TopicLayout] = field(default_factory=dict)
     directory: Path | None = None
     unseen: tuple[Unseen, ...] = ()
     missing_rights: tuple[Right, ...] = ()
@@ -111,7 +113,8 @@ class _Observer:
         cluster = await self._cluster()
         self._missing += missing_at_brokers(cluster, self._brokers.config.principal)
         quorum = await self._quorum()
-        leader = await self._leader(stack)
+        before = layouts(await described_topics(await self._brokers.any_node()))
+        leader = await self._leader(stack, quorum)
         directory = None if leader is None else await self._mirror(leader, folder)
         self._notice("asking every node")
         by_id = {node.node_id: (self._brokers, node) for node in cluster.nodes}
@@ -123,6 +126,8 @@ class _Observer:
         answered = await asyncio.gather(*(self._ask(admin, node) for admin, node in by_id.values()))
         if cluster.cluster_id is None:
             raise OperationError(f"{self._source.brokers[0]}: the cluster has no id")
+        groups = await self._groups()
+        after = await described_topics(await self._brokers.any_node())
         return Observation(
             cluster_id=cluster.cluster_id,
             bootstrap=(*self._source.brokers, *self._source.controllers),
@@ -131,8 +136,9 @@ class _Observer:
             quorum=quorum,
             answers={node_id: answer for node_id, answer, _ in answered},
             configs={node_id: configs for node_id, _, configs in answered if configs is not None},
-            groups=await self._groups(),
-            lacking=await lacking_partitions(await self._brokers.any_node()),
+            groups=groups,
+            lacking=lacking(after),
+            topics={name: topic for name, topic in layouts(after).items() if topic == before.get(name)},
             directory=directory,
             unseen=tuple(self._unseen),
             missing_rights=tuple(self._missing),
@@ -151,19 +157,24 @@ class _Observer:
 
     async def _quorum(self) -> QuorumDescription | None:
         try:
-            return await self._brokers.describe_quorum()
+            return await self._brokers.describe_quorum(_QUORUM_MS)
         except UnsupportedApiError as old:
             raise OperationError(f"{old.node}: the cluster has no KRaft quorum: it runs on ZooKeeper") from old
         except ClientError as error:
-            self._cannot_see("the quorum", error, AclOperation.DESCRIBE)
+            reason = _description_failure(error)
+            self._cannot_see("the quorum", reason, AclOperation.DESCRIBE)
+            if not self._source.controllers:
+                self._cannot_see(METADATA, reason, AclOperation.DESCRIBE)
             return None
 
-    async def _leader(self, stack: AsyncExitStack) -> QuorumLeader | None:
+    async def _leader(self, stack: AsyncExitStack, quorum: QuorumDescription | None) -> QuorumLeader | None:
         """Return the quorum's leader; None if nobody tells where it listens, or it does not answer there."""
-        self._notice("asking the controllers")
         named, nodes = self._source.controllers, BROKERS
+        if not named and quorum is None:
+            return None
+        self._notice("asking the controllers")
         try:
-            endpoints = named or await find_controllers(self._brokers)
+            endpoints = named if quorum is None else named or endpoints_of_voters(quorum)
             nodes = CONTROLLERS
             controllers = await stack.enter_async_context(self._source.controllers_admin(endpoints))
             leader = await find_leader(controllers, self._brokers)
@@ -229,3 +240,11 @@ class _Observer:
         config = source.config if nodes == BROKERS else source.controller_config or source.config
         right = Right(operation=operation, principal=config.principal, nodes=nodes)
         return right if topic is None else replace(right, resource_type=ResourceType.TOPIC, resource_name=topic)
+
+
+def _description_failure(error: ClientError) -> Exception:
+    """Return the error of DescribeQuorum; that nobody leads if a broker has forwarded it in vain."""
+    is_refused = isinstance(error, NodeRefusedError) and error.error_code == ErrorCode.REQUEST_TIMED_OUT
+    if not is_refused and not isinstance(error, RequestTimedOutError):
+        return error
+    return OperationError(f"no controller leads the quorum, or the brokers do not reach the one that does ({error})")

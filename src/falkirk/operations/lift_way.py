@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _NONE: Final = "none"
 _ELECTION: Final = "metadata writes: an election, about 2 s; data: none"
+_ONLY_CONTROLLER: Final = "metadata writes: a restart of the only controller; data: none"
 _HAND_OVER: Final = "metadata writes: 2 to 6 s; data: none"
+_LOWERING: Final = "metadata writes: 0.2 to 0.5 s; data: none"
 _PRODUCERS_WAIT: Final = (
     "producers that restart under a transactional id used before: until the broker that coordinates it is rolled"
 )
 _ROLL: Final = "data: each partition for one leader change, below 5 s"
 _BY_SNAPSHOT_VOTERS_MAX: Final = 4
+# The places of lift.yaml.
+_BESIDE: Final = "{node_id, listener, directory}"
 
 
 class WayKind(StrEnum):
@@ -35,17 +39,34 @@ class WayKind(StrEnum):
     BY_SNAPSHOT = "in place of one, commit by snapshot"
 
 
+_NEEDS: Final[Mapping[WayKind, str]] = {
+    WayKind.FEATURE_UPDATE: "nothing but the command",
+    WayKind.EXTRA_VOTER: "a machine that every node reaches, with a disk that lasts; no node is restarted",
+    WayKind.IN_PLACE_MAJORITY: "falkirk on the machines of a majority of the controllers, which are stopped meanwhile",
+    WayKind.DYNAMIC_FIRST: "what an extra voter needs, and kraft.version stays 1 (upgrade_kraft_version: true)",
+    WayKind.BY_SNAPSHOT: "falkirk on the machine of one controller, which is stopped meanwhile, as a broker too",
+}
+_PLACES: Final[Mapping[WayKind, str]] = {
+    WayKind.EXTRA_VOTER: _BESIDE,
+    WayKind.DYNAMIC_FIRST: _BESIDE,
+    WayKind.IN_PLACE_MAJORITY: "in-place",
+    WayKind.BY_SNAPSHOT: "in-place-of-one",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumLayout:
     """What decides on the way.
 
-    `combined`: voters that are brokers too. `can_be_dynamic`: every voter supports kraft.version 1 and can be brought
-    to it while it runs, which Kafka can since 4.1. `keeps_dynamic`: the target can have kraft.version 1.
-    `auto_joining`: nodes with controller.quorum.auto.join.enable. `lowers_itself`: all voters are falkirk's.
+    `leader_id`: None if nobody leads. `combined`: voters that are brokers too. `can_be_dynamic`: every voter supports
+    kraft.version 1 and can be brought to it while it runs, which Kafka can since 4.1. `keeps_dynamic`: the target can
+    have kraft.version 1. `auto_joining`: nodes with controller.quorum.auto.join.enable. `lowers_itself`: all voters
+    are falkirk's.
     """
 
     kraft_version: int
     voters: tuple[int, ...]
+    leader_id: int | None
     combined: frozenset[int]
     can_be_dynamic: bool
     keeps_dynamic: bool
@@ -73,35 +94,63 @@ class RefusedWay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WayChoice:
-    """The way, None if there is none, with its steps; `others`: what is possible, too; `refused`: what is not."""
+class PossibleWay:
+    """A way that this cluster can go, its steps, and what it `needs`; `place`: of `lift.yaml`, None if it has none."""
 
-    kind: WayKind | None
+    kind: WayKind
+    needs: str
+    place: str | None
     steps: tuple[Step, ...]
-    others: tuple[WayKind, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayChoice:
+    """The ways that are possible, the one to prefer first, and those that are not."""
+
+    possible: tuple[PossibleWay, ...]
     refused: tuple[RefusedWay, ...]
 
     def as_json(self) -> dict[str, Any]:  # Any: JSON values
         """Return the object of `lift check --json`."""
-        document: dict[str, Any] = msgspec.to_builtins(self)  # Any: same
+        none: dict[str, Any] = {"kind": None, "needs": None, "place": None, "steps": []}  # Any: same
+        first, *others = msgspec.to_builtins(self.possible) or [none]
+        document: dict[str, Any] = first | {"others": others, "refused": msgspec.to_builtins(self.refused)}
         return document
 
 
 def choose_way(layout: QuorumLayout, *, level: str, release: str, producers_wait: bool = False) -> WayChoice:
-    """Choose the first way that the layout allows.
+    """Choose the ways that the layout allows.
 
     `level`, `release`: the metadata.version to go to, and the release that will run on it, for people.
     `producers_wait`: whether producers that restart after the lowering wait for the roll.
     """
     reasons = {kind: _reason_against(kind, layout, level) for kind in WayKind}
-    possible = [kind for kind, reason in reasons.items() if reason is None]
-    lowering = f"{_HAND_OVER}; {_PRODUCERS_WAIT}" if producers_wait else _HAND_OVER
+    lowering = f"{_LOWERING}; {_PRODUCERS_WAIT}" if producers_wait else _LOWERING
     return WayChoice(
-        kind=possible[0] if possible else None,
-        steps=tuple(_steps(possible[0], layout, level, release, lowering)) if possible else (),
-        others=tuple(possible[1:]),
+        possible=tuple(
+            PossibleWay(
+                kind=kind,
+                needs=_NEEDS[kind],
+                place=_PLACES.get(kind),
+                steps=tuple(_steps(kind, layout, level, release, lowering)),
+            )
+            for kind, reason in reasons.items()
+            if reason is None
+        ),
         refused=tuple(RefusedWay(kind=kind, reason=reason) for kind, reason in reasons.items() if reason is not None),
     )
+
+
+def replaced_voters(voters: Sequence[int], leader_id: int | None, *, is_one: bool) -> tuple[int, ...]:
+    """Return the controllers in whose place falkirk runs: one, or a majority.
+
+    The leader comes last: it then gives way to the others only once.
+    """
+    others = [voter for voter in voters if voter != leader_id]
+    leader = [voter for voter in voters if voter == leader_id]
+    if is_one:
+        return tuple((others or leader)[:1])
+    return (*others[: len(voters) // 2 + 1 - len(leader)], *leader)
 
 
 def _reason_against(kind: WayKind, layout: QuorumLayout, level: str) -> str | None:
@@ -165,17 +214,28 @@ def _steps_in_place(replaced: Sequence[int], layout: QuorumLayout, level: str, l
         yield Step(
             action=f"stop controller {voter}, run `falkirk serve` on its own properties and directory, and wait until "
             "it has the log",
-            interruption=_ROLL if voter in layout.combined else _ELECTION,
+            interruption=_restart(voter, layout, is_leader=voter == layout.leader_id),
         )
+    yield Step(action="falkirk stands for election until it leads", interruption=_ELECTION)
     yield Step(
         action=f"lower the levels to {level}: falkirk leads; brokers and other controllers take the snapshot",
         interruption=lowering,
     )
-    for voter in replaced:
+    for voter in reversed(replaced):
         yield Step(
             action=f"stop falkirk on controller {voter}, and start its JVM again",
-            interruption=_ELECTION,
+            # Which of them leads is known only then.
+            interruption=_restart(voter, layout, is_leader=True),
         )
+
+
+def _restart(voter: int, layout: QuorumLayout, *, is_leader: bool) -> str:
+    if len(layout.voters) == 1:
+        return _ONLY_CONTROLLER
+    metadata = _ELECTION if is_leader else _NONE
+    if voter not in layout.combined:
+        return metadata
+    return _ROLL if metadata == _NONE else f"{metadata.removesuffix('; data: none')}; {_ROLL}"
 
 
 def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str, lowering: str) -> Iterator[Step]:
@@ -186,7 +246,7 @@ def _steps(kind: WayKind, layout: QuorumLayout, level: str, release: str, loweri
             interruption=_NONE,
         )
     elif kind in (WayKind.IN_PLACE_MAJORITY, WayKind.BY_SNAPSHOT):
-        replaced = voters[: len(voters) // 2 + 1] if kind is WayKind.IN_PLACE_MAJORITY else voters[:1]
+        replaced = replaced_voters(voters, layout.leader_id, is_one=kind is WayKind.BY_SNAPSHOT)
         yield from _steps_in_place(replaced, layout, level, lowering)
     else:
         if kind is WayKind.DYNAMIC_FIRST:

@@ -53,5 +53,7 @@ def test_the_verdict_comes_first_and_what_was_not_seen_last():
     assert "  2 broker at two:9092: does not answer, fenced, bootstrap" in lines
     assert "Groups: 1 classic empty" in lines
     at = lines.index("The way: in place, majority")
-    assert lines[at + 1] == "  `falkirk lift run` goes it, in these steps:"
+    assert lines[at + 1].startswith("  needs falkirk on the machines of a majority")
+    assert lines[at + 2] == "  `falkirk lift run` goes it with `place: in-place`, in these steps:"
+    assert "  `falkirk lift run` goes it with `place: in-place-of-one`, in these steps:" in lines[at + 3 :]
     assert lines[-2:] == ["Not seen:", "  the metadata log: refused (needs CLUSTER_ACTION on the cluster)"]

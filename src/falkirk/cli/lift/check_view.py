@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from falkirk.cli.console.ledger_text import blocker_lines, change_lines, group_lines, listed, loss_lines, shortened
 from falkirk.operations.lift_findings import level_name
-from falkirk.operations.lift_way import WayKind
 from falkirk.versions.release import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from falkirk.operations.lift_check import LiftCheck
+    from falkirk.operations.lift_way import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,19 @@ class CheckView:
         way = self.check.way
         if way is None:
             return
-        if way.kind is not None:
-            yield f"The way: {way.kind}"
-            if way.kind is not WayKind.FEATURE_UPDATE:
-                yield "  `falkirk lift run` goes it, in these steps:"
-            for number, step in enumerate(way.steps, start=1):
-                yield f"  {number}. {step.action}"
-                yield f"     interruption: {step.interruption}"
-        yield from listed("Possible, too", way.others)
+        for number, each in enumerate(way.possible):
+            yield f"{'Possible, too' if number else 'The way'}: {each.kind}"
+            yield f"  needs {each.needs}"
+            if each.place is not None:
+                yield f"  `falkirk lift run` goes it with `place: {each.place}`, in these steps:"
+            yield from _steps(each.steps)
         yield from listed("Not possible", way.refused)
+
+
+def _steps(steps: Iterable[Step]) -> Iterator[str]:
+    for number, step in enumerate(steps, start=1):
+        yield f"  {number}. {step.action}"
+        yield f"     interruption: {step.interruption}"
 
 
 def _quorum(quorum: dict[str, Any] | None) -> Iterator[str]:  # Any: JSON values
