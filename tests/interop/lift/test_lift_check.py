@@ -124,3 +124,15 @@ def test_of_372_controllers_have_to_be_named(clusters: Clusters) -> None:
         # A combined node with a static voter cannot be made dynamic.
         assert [each["kind"] for each in document["blockers"]] == ["no_way"]
         assert document["ledger"]["from"]["name"] == "3.7-IV4"
+
+
+@pytest.mark.full
+def test_without_a_leader_the_check_is_blocked_and_names_that(clusters: Clusters) -> None:
+    cluster = clusters.new("4.3.1", roles={1: (CONTROLLER,), 11: (BROKER,)})
+    cluster.format()
+    cluster.start()
+    cluster.nodes[1].kill()
+    code, document = run("lift", "check", "--bootstrap-server", cluster.bootstrap_servers, "--to", "3.9")
+    assert (code, document["way"]) == (1, None)
+    assert [each["what"] for each in document["unseen"]][:2] == ["the quorum", "the metadata log"]
+    assert document["unseen"][1]["reason"].startswith("no controller leads the quorum, or the brokers do not reach")
