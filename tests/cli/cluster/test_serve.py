@@ -149,6 +149,8 @@ def test_what_is_not_served_yet_is_refused(tmp_path: Path, capsys: Capture) -> N
         "listener.security.protocol.map=CONTROLLER:SSL": "listener CONTROLLER: SSL key store is not specified",
         "authorizer.class.name=com.example.Mine": "falkirk has no com.example.Mine",
         "create.topic.policy.class.name=a.Policy": "create.topic.policy.class.name: falkirk has no a.Policy",
+        "alter.config.policy.class.name=a.Policy": "alter.config.policy.class.name: falkirk has no a.Policy",
+        "client.quota.callback.class=a.Quota": "client.quota.callback.class: falkirk has no a.Quota",
         "config.providers=vault": f"{file}: config.providers: config.providers.vault.class is not set",
     }.items():
         assert said in refused(file, capsys, "--override", override)

@@ -29,14 +29,14 @@ class NodesStopForAReason(ZooKeeperChecker):
         self._twins: dict[tuple[str, int], int] = {}
 
     def heard(self, machine: Machine, operation: Operation, answer: Answer) -> None:
-        """Record which session owns the broker's znode."""
+        """Record whether another session owns the broker's znode, as this process knows it."""
         if operation_path(operation) != broker_path(machine.node_id) or machine.link is None:
             return
         process = machine.name, machine.host.starts
         is_others = isinstance(answer, Znode) and answer.ephemeral_owner != machine.link.session_id
         if is_others or answer == Failed(KeeperError.NODE_EXISTS):
             self._twins.setdefault(process, self._clock.now_ms)
-        elif isinstance(answer, (Done, Znode)):
+        elif isinstance(answer, (Done, Znode)) or answer == Failed(KeeperError.NO_NODE):
             self._twins.pop(process, None)
 
     def stopped(self, machine: Machine, stop: Stop) -> str:
