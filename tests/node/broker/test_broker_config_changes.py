@@ -201,6 +201,47 @@ def test_local_retention_is_looked_at_together_with_the_whole():
     assert list(refused(default, configs={str(OWN): {"log.retention.ms": "4000"}})) == [0]
 
 
+@pytest.mark.parametrize(
+    ("configs", "said"),
+    [
+        (
+            {"log.cleaner.threads": "2", "log.cleaner.dedupe.buffer.size": "2097152"},
+            "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+        ),
+        ({"log.retention.ms": "0"}, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
+        ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),
+        ({"log.roll.jitter.ms": "-1"}, "log.roll.jitter.ms must be greater than or equal to 0"),
+        (
+            {"max.connections.per.ip": "0"},
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
+        ),
+        (
+            {"max.connections.per.ip.overrides": "a b:3"},
+            "max.connections.per.ip.overrides contains invalid addresses : a b",
+        ),
+        (
+            {"group.consumer.assignment.interval.ms": "20000"},
+            (
+                "group.consumer.assignment.interval.ms must be less than or equal to "
+                "group.consumer.max.assignment.interval.ms"
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["", str(OWN)])
+def test_what_server_properties_may_not_have_together_dynamic_configs_may_not_either(name, configs, said):
+    assert refused(change(BROKER, name, *configs.items())) == {0: ("INVALID_REQUEST", said)}
+
+
+def test_a_change_is_refused_by_what_server_properties_has(monkeypatch):
+    monkeypatch.setitem(STATIC, "log.cleaner.dedupe.buffer.size", "2097152")
+    password = ("listener.name.external.ssl.keystore.password", "secret")
+    assert refused(change(BROKER, str(OWN), password)) == {}
+    said = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+    refusal = {0: ("INVALID_REQUEST", said)}
+    assert refused(change(BROKER, str(OWN), password, ("log.cleaner.threads", "2"))) == refusal
+
+
 def test_a_change_starts_from_what_the_broker_has_now():
     known = {"": {"num.io.threads": "20"}}
     assert refused(change(BROKER, str(OWN), ("num.io.threads", "40")), configs=known) == {}

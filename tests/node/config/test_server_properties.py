@@ -83,6 +83,8 @@ OURS: dict[str, dict[str, str | None]] = {
     ),
     # Blanks around a name are part of it in older releases.
     "controller, controller.listener.names= CONTROLLER , ": dict.fromkeys(("3.7.2", "3.8.1", "3.9.1", "4.0.0"), None),
+    # Kafka divides by it.
+    "both roles, log.cleaner.threads=0": dict.fromkeys(RELEASES, "log.cleaner.threads must be at least 1"),
     # There are no Java classes to look for.
     "controller, principal.builder.class=no.Such": dict.fromkeys(RELEASES, None),
 }

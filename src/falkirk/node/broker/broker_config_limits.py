@@ -1,5 +1,6 @@
 """What the values of a broker's dynamic configs must be together, and how far they may go in one change.
 
+What has to hold in server.properties, too, is in `config_limits`.
 Source: DynamicThreadPool, LogCleaner, DynamicLogConfig, DynamicListenerConfig and SocketServer, which validate a
 reconfiguration in real brokers.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from falkirk.node.config.config_limits import check_limits, limited_values
 from falkirk.versions.configs.definition import ConfigError
 from falkirk.versions.configs.server import definitions
 
@@ -24,10 +26,7 @@ _THREAD_COUNTS: Final = (
     "background.threads",
 )
 _CLEANER_THREADS: Final = "log.cleaner.threads"
-_DEDUPE_BUFFER: Final = "log.cleaner.dedupe.buffer.size"
-_DEDUPE_BYTES_MIN: Final = 1024 * 1024
 _POSITIVE: Final = ("max.connections", "max.connection.creation.rate")
-_PER_IP_OVERRIDES: Final = "max.connections.per.ip.overrides"
 _LISTENER_PREFIX: Final = "listener.name."
 _UNLIMITED: Final = -1
 _AS_RETENTION: Final = -2
@@ -36,16 +35,13 @@ _UNITS_MS: Final = (("log.retention.ms", 1), ("log.retention.minutes", 60_000), 
 
 def check_change(before: Mapping[str, str], after: Mapping[str, str], release: Release) -> None:
     """Check the effective configs of a broker before and after a change. Raises ConfigError in Kafka's words."""
+    check_limits(limited_values(after, release), release)
     for name, value in after.items():
         base = name.split(".", 3)[-1] if name.startswith(_LISTENER_PREFIX) else name
         if base in _POSITIVE and int(value) <= 0:
             raise ConfigError(f"Invalid {base} {int(value)}")
         if base in _THREAD_COUNTS:
             _check_threads(base, _number(before, name if name in before else base, base, release), int(value))
-    for entry in after.get(_PER_IP_OVERRIDES, "").split(","):
-        count = entry.rpartition(":")[2].strip()
-        if entry.strip() and not count.removeprefix("-").isdecimal():
-            raise ConfigError(f'For input string: "{count}"')
     _check_cleaner(before, after, release)
     _check_retention(after, release)
 
@@ -71,8 +67,6 @@ def _check_cleaner(before: Mapping[str, str], after: Mapping[str, str], release:
         raise ConfigError(f"Log cleaner threads cannot be reduced to less than half the current value {now}")
     if wanted > 2 * now:
         raise ConfigError(f"Log cleaner threads cannot be increased to more than double the current value {now}")
-    if _number(after, _DEDUPE_BUFFER, _DEDUPE_BUFFER, release) // max(wanted, 1) < _DEDUPE_BYTES_MIN:
-        raise ConfigError(f"{_DEDUPE_BUFFER} must be at least 1MB per cleaner thread.")
 
 
 def _check_retention(after: Mapping[str, str], release: Release) -> None:

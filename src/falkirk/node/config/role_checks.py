@@ -5,9 +5,9 @@ Rules, their order and the texts are those of KafkaConfig.validateValues.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from falkirk.node.config.config_limits import check_limits
 from falkirk.node.config.listener_properties import split_entries
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.config.quorum_properties import BOOTSTRAP_SERVERS, VOTERS
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = "controller.listener.names"
 _ROLES: Final = "process.roles"
-_MINIMA: Final = (
-    ("log.roll.ms", 1, "log.roll.ms must be greater than or equal to 1"),
-    ("log.roll.jitter.ms", 0, "log.roll.jitter.ms must be greater than or equal to 0"),
-    ("log.retention.ms", 1, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
-)
-_UNLIMITED: Final = {(-1, "log.retention.ms")}
 _CORDONED: Final = "cordoned.log.dirs"
-_HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
 
 
 def check_node(values: Mapping[str, Value], roles: frozenset[str], log_dirs: Sequence[str], release: Release) -> None:
@@ -57,17 +50,7 @@ def check_node(values: Mapping[str, Value], roles: frozenset[str], log_dirs: Seq
     _require(bool(log_dirs), "At least one log directory must be defined via log.dirs or log.dir.")
     if BROKER in roles and _CORDONED in values:
         _check_cordoned(_list(values, _CORDONED), log_dirs)
-    check_limits(values)
-
-
-def check_limits(values: Mapping[str, Value]) -> None:
-    """Check the constraints that hold for every node. Raises ConfigError."""
-    for key, minimum, text in _MINIMA:
-        value = values.get(key)
-        allowed = value is None or (isinstance(value, int) and (value >= minimum or (value, key) in _UNLIMITED))
-        _require(allowed, text)
-    _check_replication(values)
-    _check_connections(values)
+    check_limits(values, release)
 
 
 def check_roles(
@@ -214,29 +197,6 @@ def _check_cordoned(cordoned: Sequence[str], log_dirs: Sequence[str]) -> None:
         not missing,
         f"All entries in {_CORDONED} must be present in log.dirs or log.dir. Missing entries : {', '.join(missing)}",
     )
-
-
-def _check_replication(values: Mapping[str, Value]) -> None:
-    wait_max_ms = _number(values, "replica.fetch.wait.max.ms")
-    _require(
-        wait_max_ms <= _number(values, "replica.socket.timeout.ms"),
-        "replica.socket.timeout.ms should always be at least replica.fetch.wait.max.ms to prevent unnecessary socket "
-        "timeouts",
-    )
-    _require(
-        wait_max_ms <= _number(values, "replica.lag.time.max.ms"),
-        "replica.fetch.wait.max.ms should always be less than or equal to replica.lag.time.max.ms to prevent frequent "
-        "changes in ISR",
-    )
-
-
-def _check_connections(values: Mapping[str, Value]) -> None:
-    key = "max.connections.per.ip"
-    hosts = [entry.rpartition(":")[0] for entry in str(values[f"{key}.overrides"]).split(",") if entry.strip()]
-    if _number(values, key) == 0:
-        _require(bool(hosts), f"{key} can be set to zero only if {key}.overrides property is set.")
-    refused = [host for host in hosts if not _HOST.fullmatch(host)]
-    _require(not refused, f"{key}.overrides contains invalid addresses : {','.join(refused)}")
 
 
 def _check_early_start(values: Mapping[str, Value], listeners: ListenerProperties) -> None:

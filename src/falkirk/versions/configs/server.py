@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from falkirk.versions.configs.definition import ConfigType, Definition, Range
-from falkirk.versions.configs.tables import changes_to, definitions_of
+from falkirk.versions.configs.tables import changes_to, definitions_of, is_since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,24 @@ THROTTLES: Final[Mapping[str, Definition]] = {
     )
 }
 """Dynamic broker configs that are no keys of server.properties (KIP-73, KIP-113); bytes per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPhrases:
+    """What a release says of two keys of which one limits the other; `heartbeat`: None if it is not compared."""
+
+    at_least: str
+    at_most: str
+    heartbeat: str | None
+
+
+_OLDER_PHRASES: Final = LimitPhrases("must be greater than or equals to", "must be less than or equals to", None)
+_PHRASES: Final = LimitPhrases("must be greater than or equal to", "must be less than or equal to", "must be less than")
+
+
+def phrases_of_limits(release: Release) -> LimitPhrases:
+    """Return the phrases of a release."""
+    return _PHRASES if is_since(release, "4.0") else _OLDER_PHRASES
 
 
 def definitions(release: Release) -> Mapping[str, Definition]:

@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from falkirk.node.config.config_limits import check_limits
 from falkirk.node.config.listener_properties import read_listeners, split_entries
 from falkirk.node.config.role_checks import (
     check_broker_listeners,
     check_hosts,
-    check_limits,
     check_sasl,
     inter_broker_listener_name,
 )
@@ -96,7 +96,7 @@ def read_zookeeper_properties(properties: Mapping[str, str], release: Release, *
     _check_broker_id(values)
     _check_served(values)
     read_zookeeper_security(properties)
-    check_limits(values)
+    check_limits(values, release)
     listeners = read_listeners(values, is_map_set="listener.security.protocol.map" in properties)
     _check_listeners(properties, values, listeners)
     check_sasl(values, properties, known, listeners.security_protocols, is_broker=True)

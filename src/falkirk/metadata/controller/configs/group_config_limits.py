@@ -25,9 +25,8 @@ _WITHOUT_SYNONYM: Final = frozenset(
         "share.renew.acknowledge.enable",
     }
 )
-# The keys that limit a group config, lowest and highest, with their defaults: the same in all releases.
 _Limit = tuple[str, int]
-_LIMITS: Final[Mapping[str, tuple[_Limit | None, _Limit | None]]] = {
+LIMITS: Final[Mapping[str, tuple[_Limit | None, _Limit | None]]] = {
     "consumer.assignment.interval.ms": (
         ("group.consumer.min.assignment.interval.ms", 0),
         ("group.consumer.max.assignment.interval.ms", 15_000),
@@ -80,6 +79,7 @@ _LIMITS: Final[Mapping[str, tuple[_Limit | None, _Limit | None]]] = {
     ),
     "streams.task.offset.interval.ms": (("group.streams.min.task.offset.interval.ms", 15_000), None),
 }
+"""By config of a group: the keys of server.properties that limit it and its default, each with its own default."""
 
 
 def group_synonym(name: str) -> str | None:
@@ -103,7 +103,7 @@ def group_default(name: str, static_configs: Mapping[str, str], release: Release
 def check_group_configs(configs: Mapping[str, Value], static_configs: Mapping[str, str], release: Release) -> None:
     """Check the configs of a group, each of which is of its type already. Raises ConfigError."""
     for name, value in configs.items():
-        if name in _LIMITS:
+        if name in LIMITS:
             _check_limits(name, _number(value), static_configs, release)
     _check_words(configs, static_configs)
     for kind in ("consumer", "share", "streams"):
@@ -119,7 +119,7 @@ def check_group_configs(configs: Mapping[str, Value], static_configs: Mapping[st
 
 
 def _check_limits(name: str, value: int, static_configs: Mapping[str, str], release: Release) -> None:
-    low, high = _LIMITS[name]
+    low, high = LIMITS[name]
     at_least = None if low is None else _limit(static_configs, low)
     at_most = None if high is None else _limit(static_configs, high)
     # Before 4.4 the key of the limit is reported, since then the limit itself.
