@@ -17,6 +17,7 @@ from falkirk.protocol.messages import (
     AlterClientQuotasRequest,
     AlterUserScramCredentialsRequest,
     CreateTopicsRequest,
+    DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
     MetadataRequest,
 )
@@ -27,6 +28,7 @@ from falkirk.protocol.messages.create_topics_request import (
     CreatableTopic,
     CreatableTopicConfig,
 )
+from falkirk.protocol.messages.describe_configs_request import DescribeConfigsResource
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from falkirk.protocol.schema import WireMessage
 
@@ -113,6 +115,13 @@ def make_something(cluster: MixedCluster) -> None:
         assert '"error_code": 0' in str(answer).replace("'", '"'), answer
     for each in both:
         becomes(lambda each=each: len(questions.ask(each, [(MetadataRequest(None), 12)])[0]["topics"]), 3)
+        # A real broker applies the default of all brokers later than it knows of it.
+        becomes(lambda each=each: segment_bytes(each, "wide"), "2000000")
+
+
+def segment_bytes(port: int, topic: str) -> Any:
+    asked = DescribeConfigsRequest([DescribeConfigsResource(questions.TOPIC, topic, ["segment.bytes"])])
+    return questions.ask(port, [(asked, 4)])[0]["results"][0]["configs"][0]["value"]
 
 
 def knows_groups(cluster: MixedCluster) -> bool:
@@ -147,6 +156,7 @@ def responses(cluster: MixedCluster, own: int, other: int, requested: list[tuple
         text = text.replace(f'"resource_type": 4, "resource_name": "{number}"', f'"resource_name": "{name}"')
     # Names of Scala's and Java's own.
     text = re.sub(r"\b(?:Hash)?Set\(([^)]*)\)", r"[\1]", text)
+    text = text.replace("requirement failed: ", "")
     text = re.sub(
         r"Invalid value \S+ConfigException: (.*?) for configuration Invalid dynamic configuration", r"\1", text
     )

@@ -118,6 +118,22 @@ def test_what_a_broker_can_take_up_is_passed_on(name, config):
         ),
         (
             "",
+            ("remote.log.reader.threads", "4"),
+            (
+                "Dynamic thread count update validation failed for remote.log.reader.threads=4, value should be at "
+                "least half the current value 10"
+            ),
+        ),
+        (
+            "101",
+            ("remote.log.manager.copier.thread.pool.size", "21"),
+            (
+                "Dynamic thread count update validation failed for remote.log.manager.copier.thread.pool.size=21, "
+                "value should not be greater than double the current value 10"
+            ),
+        ),
+        (
+            "",
             ("log.cleaner.threads", "3"),
             "Log cleaner threads cannot be increased to more than double the current value 1",
         ),

@@ -1,8 +1,8 @@
 """What the values of a broker's dynamic configs must be together, and how far they may go in one change.
 
 What has to hold in server.properties, too, is in `config_limits`.
-Source: DynamicThreadPool, LogCleaner, DynamicLogConfig, DynamicListenerConfig and SocketServer, which validate a
-reconfiguration in real brokers.
+Source: DynamicThreadPool, DynamicRemoteLogConfig, LogCleaner, DynamicLogConfig, DynamicListenerConfig and
+SocketServer, which validate a reconfiguration in real brokers.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ _THREAD_COUNTS: Final = (
     "num.replica.fetchers",
     "num.recovery.threads.per.data.dir",
     "background.threads",
+    "remote.log.reader.threads",
+    "remote.log.manager.copier.thread.pool.size",
+    "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size",
 )
 _CLEANER_THREADS: Final = "log.cleaner.threads"
 _POSITIVE: Final = ("max.connections", "max.connection.creation.rate")

@@ -1,4 +1,4 @@
-"""A broker may end as the second of its id only after another has been registered, as far as it knows, all the while."""
+"""A broker may end as the second of its id only if it knew of another one all the while."""
 
 from types import SimpleNamespace
 
