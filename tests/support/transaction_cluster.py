@@ -241,16 +241,19 @@ class Producer:
             self._sequences[topic, index] = first + len(values)
         return error
 
-    def commit_offset(self, group_id: str, topic: str, offset: int) -> ErrorCode:
-        """Send AddOffsetsToTxn and TxnOffsetCommit."""
+    def commit_offset(self, group_id: str, topic: str, offset: int, *, partitions: int = 1) -> ErrorCode:
+        """Send AddOffsetsToTxn and TxnOffsetCommit, the same offset for each partition; return the first error."""
         request = AddOffsetsToTxnRequest(self.transactional_id, self.producer_id, self.epoch, group_id)
         error = ErrorCode(self._ask(request, 3).error_code)
         if error is not ErrorCode.NONE:
             return error
-        topics = [TxnOffsetCommitRequestTopic(topic, partitions=[TxnOffsetCommitRequestPartition(0, offset)])]
+        committed = [TxnOffsetCommitRequestPartition(index, offset) for index in range(partitions)]
+        topics = [TxnOffsetCommitRequestTopic(topic, partitions=committed)]
         commit = TxnOffsetCommitRequest(self.transactional_id, group_id, self.producer_id, self.epoch, topics=topics)
         answer = self.cluster.ask(group_id, commit, 3)
-        return ErrorCode(answer.topics[0].partitions[0].error_code)
+        errors = [each.error_code for each in answer.topics[0].partitions]
+        assert len(errors) == partitions
+        return ErrorCode(next(filter(None, errors), 0))
 
     def end(self, *, is_commit: bool) -> ErrorCode:
         """Send EndTxn."""

@@ -15,6 +15,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from falkirk.protocol.messages import alter_configs_request as legacy
 from falkirk.protocol.messages import incremental_alter_configs_request as incremental
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 OWN = 101
@@ -38,7 +39,7 @@ def refused(*resources, configs=None, release="4.3"):
     """Return what is refused, by place: name of the error and its text."""
     image = ConfigsImage(Map({ConfigResource(BROKER, name): Map(each) for name, each in (configs or {}).items()}))
     changes = BrokerConfigChanges(Release.parse(release), OWN, STATIC)
-    split = changes.split(IncrementalAlterConfigsRequest(list(resources)), image)
+    split = exhaust(changes.split(IncrementalAlterConfigsRequest(list(resources)), image))
     if split is None:
         return {}
     left = [] if split.remaining is None else split.remaining.resources
@@ -68,6 +69,14 @@ def refused(*resources, configs=None, release="4.3"):
 )
 def test_what_a_broker_can_take_up_is_passed_on(name, config):
     assert refused(change(BROKER, name, config)) == {}
+
+
+def test_a_resource_with_very_many_configs_is_refused():
+    configs = [(f"plugin.key.{number}", "x") for number in range(1_001)]
+    assert refused(change(BROKER, str(OWN), *configs[:-1])) == {}
+    assert refused(change(BROKER, str(OWN), *configs)) == {
+        0: ("POLICY_VIOLATION", "A request may set at most 1000 configs of a resource.")
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from falkirk.metadata.controller.configs.config_validation import is_known_resource_type
+from falkirk.metadata.controller.configs.config_validation import (
+    CONFIGS_PER_RESOURCE_MAX,
+    TOO_MANY_CONFIGS,
+    is_known_resource_type,
+)
+from falkirk.metadata.controller.configs.configuration_control import changed_list
 from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, TOPIC
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.broker.broker_config_limits import check_change
@@ -26,6 +31,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages import alter_configs_response as legacy
 from falkirk.protocol.messages import incremental_alter_configs_response as incremental
+from falkirk.slices import DECISION_VISITS, SliceBudget
 from falkirk.versions.configs.definition import ConfigError, ConfigType, InvalidValueError
 from falkirk.versions.configs.server import THROTTLES, definitions, dynamic_configs
 
@@ -36,6 +42,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.alter_configs_request import AlterConfigsResource as LegacyResource
     from falkirk.protocol.messages.incremental_alter_configs_request import AlterConfigsResource
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
     from falkirk.versions.configs.definition import Definition
     from falkirk.versions.release import Release
 
@@ -113,12 +120,15 @@ class BrokerConfigChanges:
 
     def split(
         self, request: AlterConfigsRequest | IncrementalAlterConfigsRequest, configs: ConfigsImage
-    ) -> SplitRequest | None:
+    ) -> Slices[SplitRequest | None]:
         """Check a request; return None if all of it is to be forwarded unchanged."""
         refused = dict.fromkeys(_repeated(_resources(request)), _REPEATED)
+        budget = SliceBudget()
         # Thousands of resources may have the same error.
         errors: dict[ApiError, ApiError] = {}
         for index, resource in enumerate(_resources(request)):
+            if budget.spend(DECISION_VISITS):
+                yield
             if index not in refused:
                 try:
                     self._check(resource, configs, is_incremental=isinstance(request, IncrementalAlterConfigsRequest))
@@ -135,6 +145,8 @@ class BrokerConfigChanges:
         self, resource: LegacyResource | AlterConfigsResource, configs: ConfigsImage, *, is_incremental: bool
     ) -> None:
         """Raise RefusedChangeError if this broker, or any, cannot apply the change."""
+        if len(resource.configs) > CONFIGS_PER_RESOURCE_MAX:
+            raise RefusedChangeError(TOO_MANY_CONFIGS.message or "", TOO_MANY_CONFIGS.error_code)
         changes = [(config.name, getattr(config, "config_operation", SET), config.value) for config in resource.configs]
         names = [name for name, _, _ in changes]
         if len(set(names)) < len(names):
@@ -182,11 +194,7 @@ class BrokerConfigChanges:
             word = "append" if operation == APPEND else "subtract"
             message = f"Config value {word} is not allowed for config key: {name}"
             raise RefusedChangeError(message, ErrorCode.INVALID_CONFIG)
-        entries = _entries(definition.default_text or "" if before is None else before)
-        given = _entries(value)
-        if operation == SUBTRACT:
-            return ",".join(entry for entry in entries if entry not in given)
-        return ",".join([*entries, *(entry for entry in given if entry not in entries)])
+        return changed_list(definition.default_text or "" if before is None else before, operation, value)
 
     def _check_broker_configs(self, changed: Mapping[str, str], *, is_per_broker: bool) -> None:
         for message, names in (

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from falkirk.node.connections.client_connection import OpenRequest
     from falkirk.node.connections.client_connections import ClientConnections
     from falkirk.node.effects import Effect
+    from falkirk.node.sliced_work import Slices
     from falkirk.node.step import CommittedMetadata, Step
     from falkirk.protocol.schema import WireMessage
 
@@ -84,14 +85,11 @@ class Forwarding:
 
         Changes of broker configs that this broker refuses it answers itself, and forwards the rest.
         """
-        split = None
         if isinstance(request.message, AlterConfigsRequest | IncrementalAlterConfigsRequest):
-            split = self._config_changes.split(request.message, self._metadata.image.configs)
-            if split is not None and split.remaining is None:
-                self._responses.send(request, split.complete(None))
-                return
-        self._queue.append(_Forwarded(request, self._step.now_ms + FORWARD_TIMEOUT_MS, split))
-        self.tick()
+            request.client.exclusive = request
+            self._step.works.begin("large request", self._forward_config_changes(request, request.message))
+        else:
+            self._add(request)
 
     def tick(self) -> None:
         """Send the next request, and fail those that have timed out."""
@@ -115,6 +113,21 @@ class Forwarding:
             self._queue.popleft()
         else:
             self._is_pending = False
+
+    def _forward_config_changes(
+        self, request: OpenRequest, message: AlterConfigsRequest | IncrementalAlterConfigsRequest
+    ) -> Slices:
+        split = yield from self._config_changes.split(message, self._metadata.image.configs)
+        request.client.exclusive = None
+        self._step.wake()
+        if split is not None and split.remaining is None:
+            self._responses.send(request, split.complete(None))
+        else:
+            self._add(request, split)
+
+    def _add(self, request: OpenRequest, split: SplitRequest | None = None) -> None:
+        self._queue.append(_Forwarded(request, self._step.now_ms + FORWARD_TIMEOUT_MS, split))
+        self.tick()
 
     @property
     def next_wakeup_ms(self) -> int | None:

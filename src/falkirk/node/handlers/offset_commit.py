@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import commit_error
-from falkirk.node.handlers.parts.committed_topics import commit_in_slices, commit_topics
+from falkirk.node.handlers.parts.committed_topics import commit_topics
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
+from falkirk.node.handlers.parts.requested_topics import in_topic_chunks
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -54,7 +55,7 @@ def handle(
             client_error=lambda error: commit_error(error, kind),
         )
 
-    return commit_in_slices(request, commit)
+    return in_topic_chunks(request, commit)
 
 
 ROUTE: Final[Route[BrokerView, OffsetCommitRequest]] = Route(

@@ -8,6 +8,7 @@ Version notes: there is one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.group_requests import ask_group, group_error
-from falkirk.node.handlers.parts.requested_topics import sort_topics
+from falkirk.node.handlers.parts.requested_topics import in_topic_chunks, sort_topics
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import NO_ERROR
@@ -24,15 +25,21 @@ from falkirk.protocol.messages.offset_delete_response import OffsetDeleteRespons
 
 if TYPE_CHECKING:
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.handlers.parts.handler_result import AnswerLater
+    from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices
     from falkirk.protocol.schema import WireMessage
 
 
-def handle(view: BrokerView, context: RequestContext, request: OffsetDeleteRequest) -> WireMessage | AnswerLater:
+def handle(
+    view: BrokerView, context: RequestContext, request: OffsetDeleteRequest
+) -> WireMessage | AnswerLater | AnswerLaterInSlices:
     """Have the group's shard delete the offsets of existing topics that the client may read."""
     error = group_error(view, context, AclOperation.DELETE, request.group_id)
     if error is not NO_ERROR:
         return OffsetDeleteResponse(error_code=error)
+    return in_topic_chunks(request, partial(_delete, view, context))
+
+
+def _delete(view: BrokerView, context: RequestContext, request: OffsetDeleteRequest) -> AnswerLater:
     sorted_ = sort_topics(view, context, request.topics)
     topics: dict[str, OffsetDeleteResponseTopic] = {}
     for topic, index, refusal in sorted_.refused:

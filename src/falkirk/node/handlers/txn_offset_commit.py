@@ -24,6 +24,7 @@ from falkirk.node.broker.transaction_verification.transaction_verification impor
 from falkirk.node.handlers.parts.committed_topics import commit_topics
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
+from falkirk.node.handlers.parts.requested_topics import in_topic_chunks
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
     from falkirk.node.broker.transaction_verification.transaction_verification import Verdict
     from falkirk.node.handlers.parts.group_requests import Operation
-    from falkirk.node.handlers.parts.handler_result import AnswerLater
+    from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices
+    from falkirk.protocol.messages import OffsetCommitResponse
     from falkirk.protocol.schema import WireMessage
 
 _LOADING_SINCE: Final = 2
@@ -50,7 +52,9 @@ _ADDS_PARTITIONS_SINCE: Final = 5
 _IDS_SINCE: Final = 6
 
 
-def handle(view: BrokerView, context: RequestContext, request: TxnOffsetCommitRequest) -> WireMessage | AnswerLater:
+def handle(
+    view: BrokerView, context: RequestContext, request: TxnOffsetCommitRequest
+) -> WireMessage | AnswerLater | AnswerLaterInSlices:
     """Have the group's shard commit the offsets of existing topics that the client may read."""
     version = context.api_version
     error = _refusal(view, context, request)
@@ -63,16 +67,19 @@ def handle(view: BrokerView, context: RequestContext, request: TxnOffsetCommitRe
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return commit_error(failure, kind)
 
-    return commit_topics(
-        view,
-        context,
-        request,
-        TxnOffsetCommitResponse(topics=[]),
-        by_id=version >= _IDS_SINCE,
-        operation=lambda shard, requested, token: shard.commit_transactional_offsets(client, requested, token),
-        client_error=client_error,
-        schedule=partial(_schedule_verified, view, context, request),
-    )
+    def commit(part: TxnOffsetCommitRequest) -> OffsetCommitResponse | TxnOffsetCommitResponse | AnswerLater:
+        return commit_topics(
+            view,
+            context,
+            part,
+            TxnOffsetCommitResponse(topics=[]),
+            by_id=version >= _IDS_SINCE,
+            operation=lambda shard, requested, token: shard.commit_transactional_offsets(client, requested, token),
+            client_error=client_error,
+            schedule=partial(_schedule_verified, view, context, part),
+        )
+
+    return in_topic_chunks(request, commit)
 
 
 def _schedule_verified(

@@ -3,6 +3,7 @@
 import pytest
 from controllers import CONTROLLER_ID, make_controller, run
 
+from falkirk.metadata.controller.configs import configuration_control
 from falkirk.metadata.controller.configs.config_resolution import (
     DEFAULT_CONFIG,
     DYNAMIC_BROKER_CONFIG,
@@ -10,7 +11,7 @@ from falkirk.metadata.controller.configs.config_resolution import (
     STATIC_BROKER_CONFIG,
     TOPIC_CONFIG,
 )
-from falkirk.metadata.controller.configs.configuration_control import APPEND, DELETE, SET, SUBTRACT
+from falkirk.metadata.controller.configs.configuration_control import APPEND, DELETE, SET, SUBTRACT, changed_list
 from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigResource
 from falkirk.metadata.requests.api_error import NO_ERROR
 from falkirk.protocol.error_codes import ErrorCode
@@ -159,8 +160,10 @@ def test_legacy_changes_take_away_what_they_do_not_name():
 
 
 def test_a_request_that_changes_too_much_changes_nothing():
-    controller = controller_with()
-    changes = {BROKER_1: {f"key.{number}": (SET, "x") for number in range(10_001)}, FOO: {"retention.ms": (SET, "1")}}
+    brokers = range(1, 11)
+    controller = make_controller(brokers=brokers, records=[TOPIC_FOO])
+    many = {f"key.{number}": (SET, "x") for number in range(1_000)}
+    changes = {ConfigResource(BROKER, str(broker)): many for broker in brokers} | {FOO: {"retention.ms": (SET, "1")}}
     result = exhaust(controller.configs.incremental_alter_configs(changes))
     assert result.records == ()
     assert {error.error_code for error in result.response.values()} == {ErrorCode.POLICY_VIOLATION}
@@ -330,3 +333,35 @@ def test_the_tables_of_names_agree():
     assert unknown_topic_configs(releases[0]) <= newest_topics
     assert unknown_group_configs(releases[0]) <= group_definitions(releases[-1]).keys()
     assert TOPIC_SYNONYMS.keys() <= {name for release in releases for name in topic_definitions(release)}
+
+
+def test_a_resource_with_very_many_configs_is_refused():
+    controller = controller_with()
+    names = [f"plugin.key.{number}" for number in range(1_001)]
+    error, records = alter(controller, BROKER_1, *((name, SET, "x") for name in names))
+    assert (error.error_code, records) == (ErrorCode.POLICY_VIOLATION, [])
+    assert alter(controller, BROKER_1, *((name, SET, "x") for name in names[1:]))[0] is NO_ERROR
+    # What is there goes at once.
+    assert alter(controller, BROKER_1, *((name, DELETE, None) for name in names))[0] is NO_ERROR
+    assert configs_of(controller, BROKER_1) == {}
+
+
+class CountedText(str):
+    """Counts how often such texts are compared."""
+
+    comparisons = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        CountedText.comparisons += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+def test_entries_of_a_long_list_are_not_compared_each_with_each(operation, monkeypatch):
+    names = [f"e{number}" for number in range(3_000)]
+    monkeypatch.setattr(configuration_control, "_entries", lambda text: list(map(CountedText, text.split(","))))
+    after = changed_list(",".join(names), operation, ",".join([*names[::-1], "new"]))
+    assert after == (",".join([*names, "new"]) if operation == APPEND else "")
+    assert CountedText.comparisons < 10 * len(names)

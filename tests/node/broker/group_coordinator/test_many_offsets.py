@@ -1,13 +1,19 @@
-"""Offsets of many partitions are committed and fetched some at a time, and answered as one request's."""
+"""Offsets of many partitions are read and written some at a time, and answered as one request's."""
 
 import pytest
 from group_cluster import GroupCluster
+from transaction_cluster import TransactionCluster
 
+from falkirk.node.handlers import write_txn_markers
 from falkirk.node.handlers.parts import requested_topics
-from falkirk.protocol.messages import OffsetFetchRequest
+from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.messages import OffsetDeleteRequest, OffsetFetchRequest, WriteTxnMarkersRequest
+from falkirk.protocol.messages import offset_delete_request as deletions
 from falkirk.protocol.messages import offset_fetch_request as fetches
+from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker, WritableTxnMarkerTopic
 
 pytestmark = pytest.mark.source
+ALL_OF_T = range(7)
 
 
 @pytest.fixture
@@ -35,6 +41,64 @@ def test_many_offsets_are_committed_some_at_a_time_and_fetched_so(cluster: Group
         (topic.name, each.partition_index): each.committed_offset for topic in group.topics for each in topic.partitions
     }
     assert found == wanted | {("t", 7): -1}
+
+
+def deleted(cluster: GroupCluster, group_id: str, **wanted: range) -> tuple[int, dict[tuple[str, int], int]]:
+    topics = [
+        deletions.OffsetDeleteRequestTopic(name, list(map(deletions.OffsetDeleteRequestPartition, indexes)))
+        for name, indexes in wanted.items()
+    ]
+    answer = cluster.ask(group_id, OffsetDeleteRequest(group_id, topics), 0)
+    errors = {
+        (topic.name, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions
+    }
+    return answer.error_code, errors
+
+
+def test_many_offsets_are_deleted_some_at_a_time(cluster: GroupCluster) -> None:
+    offsets = {("t", index): 10 + index for index in ALL_OF_T} | {("u", 0): 3, ("u", 1): 4}
+    cluster.commit("g", offsets)
+    error, errors = deleted(cluster, "g", t=ALL_OF_T, no=range(1), u=range(2))
+    assert not error
+    assert errors == dict.fromkeys(offsets, 0) | {("no", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert cluster.fetch_offsets("g") == {}
+
+
+def test_an_error_of_the_group_is_the_answer_to_all_of_its_offsets(cluster: GroupCluster) -> None:
+    assert deleted(cluster, "absent", no=ALL_OF_T, t=ALL_OF_T) == (ErrorCode.GROUP_ID_NOT_FOUND, {})
+
+
+@pytest.mark.parametrize("is_version_2", [False, True])
+def test_many_offsets_of_a_transaction_are_committed_some_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, *, is_version_2: bool
+) -> None:
+    monkeypatch.setattr(requested_topics, "OFFSETS_AT_ONCE", 3)
+    cluster = TransactionCluster(brokers=1)
+    cluster.create("t", partitions=7, factor=1)
+    producer = cluster.producer("tx", is_version_2=is_version_2)
+    for offset in (8, 9):
+        assert producer.commit_offset("g", "t", offset, partitions=7) is ErrorCode.NONE
+        assert cluster.fetch_offsets("g") == {("t", index): 8 for index in ALL_OF_T if offset > 8}
+        assert producer.end(is_commit=True) is ErrorCode.NONE
+        cluster.run_until(cluster.is_idle)
+    assert cluster.fetch_offsets("g") == {("t", index): 9 for index in ALL_OF_T}
+
+
+def test_many_markers_are_written_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_txn_markers, "PARTITIONS_AT_ONCE", 3)
+    cluster = TransactionCluster(brokers=1)
+    cluster.create("t", partitions=7, factor=1)
+    producer = cluster.producer("tx")
+    producer.add(*(("t", index) for index in ALL_OF_T))
+    for index in ALL_OF_T:
+        producer.write("t", b"value", index=index)
+    topics = [WritableTxnMarkerTopic("t", tuple(range(8))), WritableTxnMarkerTopic("no", (0,))]
+    marker = WritableTxnMarker(producer.producer_id, producer.epoch, transaction_result=True, topics=topics)
+    (answer,) = cluster.client(cluster.up[0]).ask(WriteTxnMarkersRequest([marker]), 1).markers
+    errors = {(each.name, part.partition_index): part.error_code for each in answer.topics for part in each.partitions}
+    unknown = {("t", 7), ("no", 0)}
+    assert errors == dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) | {("t", i): 0 for i in ALL_OF_T}
+    assert [cluster.committed("t", index) for index in ALL_OF_T] == [[b"value"]] * 7
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 9])

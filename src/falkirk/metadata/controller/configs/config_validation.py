@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 
+CONFIGS_PER_RESOURCE_MAX: Final = 1_000
+"""How many configs of a resource one request may set: brokers know some 300, and those of their listeners besides."""
+TOO_MANY_CONFIGS: Final = ApiError(
+    ErrorCode.POLICY_VIOLATION, f"A request may set at most {CONFIGS_PER_RESOURCE_MAX} configs of a resource."
+)
 _NODE_ID: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _INT_MAX: Final = (1 << 31) - 1
 _AS_WHOLE: Final = -2

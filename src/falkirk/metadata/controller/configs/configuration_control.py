@@ -5,10 +5,15 @@ Source: KIP-226, KIP-339 (incremental changes), KIP-714 (client metrics), KIP-84
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.controller.configs.config_resolution import CLUSTER_DEFAULT, ConfigResolution, EffectiveConfig
-from falkirk.metadata.controller.configs.config_validation import configs_error
+from falkirk.metadata.controller.configs.config_validation import (
+    CONFIGS_PER_RESOURCE_MAX,
+    TOO_MANY_CONFIGS,
+    configs_error,
+)
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.image.configs import BROKER, TOPIC, ConfigResource
 from falkirk.metadata.levels.feature_scrubbing import keep_leaders
@@ -191,6 +196,8 @@ class ConfigurationControl:
         self, resource: ConfigResource, operations: Mapping[str, tuple[int, str | None]], *, is_forwarded: bool
     ) -> tuple[list[VersionedRecord], ApiError]:
         """Return the records of the changes, or why they are refused; whether the resource exists is not asked."""
+        if sum([operation != DELETE for operation, _ in operations.values()]) > CONFIGS_PER_RESOURCE_MAX:
+            return [], TOO_MANY_CONFIGS
         current = self._current(resource)
         configs = dict(current)
         records: list[VersionedRecord] = []
@@ -227,13 +234,7 @@ class ConfigurationControl:
             word = "append to" if operation == APPEND else "subtract from"
             return None, ApiError(ErrorCode.INVALID_CONFIG, f"Cannot {word} {name}: its type is not LIST.")
         current = self._current(resource).get(name, definition.default_text or "")
-        entries = _entries(current)
-        for entry in _entries(value):
-            if operation == SUBTRACT and entry in entries:
-                entries.remove(entry)
-            elif operation == APPEND and entry not in entries:
-                entries.append(entry)
-        return ",".join(entries), NO_ERROR
+        return changed_list(current, operation, value), NO_ERROR
 
     def _definition(self, resource_type: int, name: str) -> Definition | None:
         # As in Kafka, groups and client metrics have no lists that can be appended to.
@@ -294,6 +295,22 @@ def min_insync_replicas_record(settings: ControllerSettings) -> VersionedRecord:
     name = "min.insync.replicas"
     value = int(settings.static_configs.get(name, "1"))
     return VersionedRecord(ConfigRecord(BROKER, CLUSTER_DEFAULT, name, str(value)), 0)
+
+
+def changed_list(before: str, operation: int, value: str) -> str:
+    """Return a LIST config after APPEND or SUBTRACT of a value's entries; one that is subtracted goes once."""
+    entries, given = _entries(before), _entries(value)
+    if operation == APPEND:
+        known = frozenset(entries)
+        return ",".join([*entries, *(entry for entry in dict.fromkeys(given) if entry not in known)])
+    left = Counter(given)
+    kept = []
+    for entry in entries:
+        if left[entry]:
+            left[entry] -= 1
+        else:
+            kept.append(entry)
+    return ",".join(kept)
 
 
 def _entries(text: str) -> list[str]:

@@ -54,12 +54,15 @@ class PartitionCreation:
     ) -> Slices[ControllerResult[CreatePartitionsResponse]]:
         """Decide on topics whose names differ, in one atomic batch."""
         yield from pause_after(len(topics))
-        is_too_much = sum(self._additional(topic) for topic in topics) > PARTITIONS_MAX
-        yield from pause_after(len(topics))
-        if is_too_much:
+        additional, budget = 0, SliceBudget()
+        for topic in topics:
+            additional += self._additional(topic)
+            if budget.spend(1):
+                yield
+        if additional > PARTITIONS_MAX:
             errors = [TOO_MANY_PARTITIONS] * len(topics)
         else:
-            errors, budget = [], SliceBudget()
+            errors = []
             for topic in topics:
                 errors.append((yield from self._add(topic)))
                 if budget.spend(DECISION_VISITS):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from falkirk.node.handlers.parts.coordinator_requests import Gathered
 from falkirk.node.handlers.parts.group_requests import ask_group
-from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices
-from falkirk.node.handlers.parts.requested_topics import has_many_offsets, sort_topics, topic_chunks
+from falkirk.node.handlers.parts.requested_topics import sort_topics
 from falkirk.protocol.messages import OffsetCommitRequest, TxnOffsetCommitRequest
 from falkirk.protocol.messages.offset_commit_response import OffsetCommitResponsePartition, OffsetCommitResponseTopic
 from falkirk.protocol.messages.txn_offset_commit_response import (
@@ -19,69 +16,24 @@ from falkirk.protocol.messages.txn_offset_commit_response import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from falkirk.coordinator.runtime.outcome import Outcome, Token
     from falkirk.coordinator.shard.group_coordinator_shard import GroupCoordinatorShard
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
     from falkirk.node.handlers.parts.group_requests import Operation
-    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.node.handlers.parts.handler_result import AnswerLater
     from falkirk.node.handlers.parts.requested_topics import SortedTopics
     from falkirk.node.handlers.parts.view import BrokerView
-    from falkirk.node.sliced_work import Slices
     from falkirk.protocol.error_codes import ErrorCode
     from falkirk.protocol.messages import OffsetCommitResponse, TxnOffsetCommitResponse
-    from falkirk.protocol.schema import WireMessage
 
 R = TypeVar("R", OffsetCommitRequest, TxnOffsetCommitRequest)
 _PARTS: dict[type, tuple[Any, Any]] = {
     OffsetCommitRequest: (OffsetCommitResponseTopic, OffsetCommitResponsePartition),
     TxnOffsetCommitRequest: (TxnOffsetCommitResponseTopic, TxnOffsetCommitResponsePartition),
 }
-
-
-def commit_in_slices(
-    request: R,
-    commit: Callable[[R], WireMessage | AnswerLater],
-) -> WireMessage | AnswerLater | AnswerLaterInSlices:
-    """Commit the topics of a request with `commit`; those of a large one in chunks, each a batch of its own.
-
-    Differs from Kafka: there all offsets of a request are one batch, and none is written if it is too large.
-    """
-    if not has_many_offsets(request.topics, partitions="partitions"):
-        return commit(request)
-
-    def start(answer: Answer) -> Slices:
-        chunks = []
-        for topics in topic_chunks(request.topics, partitions="partitions"):
-            chunks.append(topics)
-            yield
-        gathered: Gathered[Any] = Gathered(len(chunks), lambda parts: answer(_joined(parts)))
-        for place, topics in enumerate(chunks):
-            part = commit(replace(request, topics=topics))
-            if isinstance(part, AnswerLater):
-                part.start(partial(gathered.put, place))
-            else:
-                gathered.put(place, part)
-            yield
-
-    # What the client commits next must not be written before.
-    return AnswerLaterInSlices(start, is_exclusive=True)
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    """Return the responses to parts of a request as one; a topic may be in several of them."""
-    response = parts[0]
-    topics = {(topic.name, topic.topic_id): topic for topic in response.topics}
-    for part in parts[1:]:
-        for topic in part.topics:
-            known = topics.setdefault((topic.name, topic.topic_id), topic)
-            if known is topic:
-                response.topics.append(topic)
-            else:
-                known.partitions.extend(topic.partitions)
-    return response
 
 
 def commit_topics(

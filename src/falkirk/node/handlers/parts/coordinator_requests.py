@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
@@ -133,7 +133,8 @@ class Gathered(Generic[P]):
         self._parts[place] = part
         self._left -= 1
         if not self._left:
-            self._finish([each for each in self._parts if each is not None])
+            # Each place has its part.
+            self._finish(cast("list[P]", self._parts))
 
     def place(self, place: int, of_error: Callable[[ErrorCode], P]) -> Done:
         """Return a callback for the shard's answer at a place; `of_error` turns an error into a part."""

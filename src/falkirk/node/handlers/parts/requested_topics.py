@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
+from falkirk.node.handlers.parts.coordinator_requests import Gathered
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, AnswerLaterInSlices
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.schema import ZERO_UUID, WireMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
+    from falkirk.node.handlers.parts.handler_result import Answer
     from falkirk.node.handlers.parts.view import NodeView
     from falkirk.protocol.schema import WireStruct
+    from falkirk.slices import Slices
 
 OFFSETS_AT_ONCE: Final = 1_000
 """Offsets of a request that one step reads or writes: to write one takes some 8 us."""
 C = TypeVar("C", bound="WireStruct")
+R = TypeVar("R", bound=WireMessage)
 
 
 class RequestedPartition(Protocol):
@@ -74,9 +80,67 @@ def topic_chunks(topics: Iterable[C], *, partitions: str) -> Iterator[list[C]]:
         yield chunk
 
 
+def in_topic_chunks(
+    request: R, handle: Callable[[R], WireMessage | AnswerLater]
+) -> WireMessage | AnswerLater | AnswerLaterInSlices:
+    """Have `handle` answer a request; of a large one it gets chunks of the topics, each in a step.
+
+    Differs from Kafka: there all offsets of a request are one batch, and none is written if it is too large.
+    """
+    # Any: each request has topics of its own type.
+    all_topics: Any = request.topics  # type: ignore[attr-defined]
+    if not has_many_offsets(all_topics, partitions="partitions"):
+        return handle(request)
+
+    def start(answer: Answer) -> Slices[None]:
+        chunks = []
+        for topics in topic_chunks(all_topics, partitions="partitions"):
+            chunks.append(topics)
+            yield
+        gathered: Gathered[Any] = Gathered(len(chunks), lambda parts: answer(AnswerInSlices(_joined(parts))))
+        for place, topics in enumerate(chunks):
+            part = handle(replace(request, topics=topics))
+            if isinstance(part, AnswerLater):
+                part.start(partial(gathered.put, place))
+            else:
+                gathered.put(place, part)
+            yield
+
+    # What the client sends next must not overtake.
+    return AnswerLaterInSlices(start, is_exclusive=True)
+
+
+def _joined(parts: Sequence[Any]) -> Slices[Any]:
+    """Return the responses to chunks of a request as one; a topic may be in several of them.
+
+    An error of the whole request, which OffsetDelete may have, replaces everything.
+    """
+    response = parts[0]
+    topics: dict[tuple[str, bytes], Any] = {}
+    response_topics: list[Any] = []
+    for part in parts:
+        if getattr(part, "error_code", ErrorCode.NONE):
+            return part
+        for topic in part.topics:
+            key = topic.name, getattr(topic, "topic_id", ZERO_UUID)
+            known = topics.setdefault(key, topic)
+            if known is topic:
+                response_topics.append(topic)
+            else:
+                known.partitions.extend(topic.partitions)
+        yield
+    response.topics = response_topics
+    return response
+
+
 def has_many_offsets(topics: Iterable[WireStruct], *, partitions: str) -> bool:
     """Return whether the topics of a request are more than one of the chunks of `topic_chunks`."""
-    return sum([1 + len(getattr(topic, partitions)) for topic in topics]) > OFFSETS_AT_ONCE
+    left = OFFSETS_AT_ONCE
+    for topic in topics:
+        left -= 1 + len(getattr(topic, partitions))
+        if left < 0:
+            return True
+    return False
 
 
 def sort_topics(
