@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from falkirk.slices import SliceBudget, Slices, exhaust
 from falkirk.storage.errors import CorruptFileError
 from falkirk.storage.integer_text import parse_integer
 
@@ -11,23 +12,35 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _BLANKS = re.compile(r"[ \t\n\x0b\f\r]+")
 
 
-def parse_checkpoint(data: bytes, *, columns: int, file: str) -> list[tuple[int, list[str]]] | None:
-    """Return (byte offset of the line, its columns) for each entry; None for an empty file.
+Entries = list[tuple[int, list[str]]]
+"""The byte offset of each line, and its columns."""
+
+
+def parse_checkpoint(data: bytes, *, columns: int, file: str) -> Entries | None:
+    """Do what `checkpoint_slices` does, at once."""
+    return exhaust(checkpoint_slices(data, columns=columns, file=file))
+
+
+def checkpoint_slices(data: bytes, *, columns: int, file: str) -> Slices[Entries | None]:
+    """Return the entries of a file; None for an empty one.
 
     Kafka creates these files empty and fills them later; after a hard stop they may still be empty. Raises
     CorruptFileError for another version, a count that differs from the number of lines, or a malformed line.
     """
     if not data:
         return None
-    lines = _lines(data, file)
+    lines = yield from _lines(data, file)
     version = parse_integer(lines[0][1], what="version", bits=32, offset=0, file=file)
     if version != _VERSION:
         raise CorruptFileError(f"version is {version}, 0 was expected", offset=0, file=file)
     if len(lines) == 1:
         raise CorruptFileError("file ends before the number of entries", offset=len(data), file=file)
     count = parse_integer(lines[1][1], what="number of entries", bits=32, offset=lines[1][0], file=file)
-    entries: list[tuple[int, list[str]]] = []
+    entries: Entries = []
+    budget = SliceBudget()
     for offset, line in lines[2:]:
+        if budget.spend(1):
+            yield
         fields = _BLANKS.split(line)
         if len(fields) != columns:
             raise CorruptFileError(f"line {line!r} should have {columns} columns", offset=offset, file=file)
@@ -53,10 +66,12 @@ def checkpoint_lines(entries: Iterable[Iterable[object]]) -> bytes:
     return "".join([" ".join(map(str, entry)) + "\n" for entry in entries]).encode()
 
 
-def _lines(data: bytes, file: str) -> list[tuple[int, str]]:
+def _lines(data: bytes, file: str) -> Slices[list[tuple[int, str]]]:
     lines: list[tuple[int, str]] = []
-    at = 0
+    at, budget = 0, SliceBudget()
     while at < len(data):
+        if budget.spend(1):
+            yield
         match = _LINE.match(data, at)
         assert match is not None
         try:

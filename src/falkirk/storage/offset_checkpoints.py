@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from falkirk.storage.checkpoint_text import format_checkpoint, parse_checkpoint
+from falkirk.slices import SliceBudget, Slices, exhaust
+from falkirk.storage.checkpoint_text import checkpoint_slices, format_checkpoint
 from falkirk.storage.integer_text import parse_integer
 
 RECOVERY_POINT_FILE_NAME = "recovery-point-offset-checkpoint"
@@ -40,18 +41,26 @@ class OffsetCheckpoint:
 
 def parse_offset_checkpoint(data: bytes, *, file: str) -> OffsetCheckpoint:
     """Read one of the four files. Raises CorruptFileError."""
-    rows = parse_checkpoint(data, columns=3, file=file)
+    return exhaust(offset_checkpoint_slices(data, file=file))
+
+
+def offset_checkpoint_slices(data: bytes, *, file: str) -> Slices[OffsetCheckpoint]:
+    """Do the same in slices."""
+    rows = yield from checkpoint_slices(data, columns=3, file=file)
     if rows is None:
         return OffsetCheckpoint(is_blank=True)
-    entries = tuple(
-        PartitionOffset(
-            topic=fields[0],
-            partition=parse_integer(fields[1], what="partition", bits=32, offset=at, file=file),
-            offset=parse_integer(fields[2], what="offset", bits=64, offset=at, file=file),
+    entries, budget = [], SliceBudget()
+    for at, fields in rows:
+        if budget.spend(1):
+            yield
+        entries.append(
+            PartitionOffset(
+                topic=fields[0],
+                partition=parse_integer(fields[1], what="partition", bits=32, offset=at, file=file),
+                offset=parse_integer(fields[2], what="offset", bits=64, offset=at, file=file),
+            )
         )
-        for at, fields in rows
-    )
-    return OffsetCheckpoint(entries=entries)
+    return OffsetCheckpoint(entries=tuple(entries))
 
 
 def format_offset_checkpoint(checkpoint: OffsetCheckpoint) -> bytes:

@@ -9,7 +9,7 @@ from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.record import Record
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
-from falkirk.storage.log import log_directory
+from falkirk.storage.log import log_checkpoint, log_directory
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
 from falkirk.storage.log.log_config import LogConfig
@@ -539,7 +539,8 @@ def test_logs_are_flushed_by_time_if_the_broker_looks(disk):
 
 def many_logs(disk, monkeypatch, count=10):
     """Return a manager whose checkpoints are written in steps of four logs."""
-    monkeypatch.setattr(log_directory, "LOGS_AT_ONCE", 4)
+    for module in (log_directory, log_checkpoint):
+        monkeypatch.setattr(module, "LOGS_AT_ONCE", 4)
     manager = open_manager(disk)
     for index in range(count):
         append(manager.get_or_create(TopicPartition("many", index), TOPIC_ID, CONFIG, directory_id=ONE))

@@ -122,8 +122,7 @@ class LogCleaner:
                 return
             self._compaction = None
             assert compaction.end_offset is not None
-            directory.cleaner_offsets[log.topic_partition] = compaction.end_offset
-            directory.write_cleaner_offsets()
+            directory.write_cleaner_offset(log.topic_partition, compaction.end_offset)
             # The next one may be due already.
             self.next_wakeup_ms = now_ms
         except CompactionDroppedError:

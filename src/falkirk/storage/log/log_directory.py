@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from falkirk.storage.checkpoint_text import checkpoint_header, checkpoint_lines
 from falkirk.storage.errors import CorruptFileError
+from falkirk.storage.log.log_checkpoint import LOGS_AT_ONCE, LogCheckpoint
 from falkirk.storage.offset_checkpoints import (
     CLEANER_FILE_NAME,
     LOG_START_FILE_NAME,
     RECOVERY_POINT_FILE_NAME,
     REPLICATION_FILE_NAME,
-    OffsetCheckpoint,
-    PartitionOffset,
-    format_offset_checkpoint,
-    parse_offset_checkpoint,
+    offset_checkpoint_slices,
 )
 
 if TYPE_CHECKING:
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from falkirk.storage.log.unified_log import UnifiedLog
 
     Slices: TypeAlias = Generator[None, None, None]
-
-LOGS_AT_ONCE: Final = 2048
-"""How many logs of a checkpoint are gone through in one step: some milliseconds."""
 
 
 class LogDirectory:
@@ -47,82 +42,78 @@ class LogDirectory:
         self.cleaner_offsets: dict[tuple[str, int], int] = {}
         """Up to where logs are compacted."""
         self._disk = disk
-        self._written: dict[str, Mapping[tuple[str, int], int]] = {}
-        # What `write_slices` has found so far; replaced by an empty one if that has become wrong.
-        self._collected: dict[str, dict[tuple[str, int], int]] = {}
+        self._written: dict[str, LogCheckpoint] = {}
+        # What `write_slices` has found so far.
+        self._collected: dict[str, LogCheckpoint] = {}
+        # How many logs a partition has here: a future one may lie beside the current one when they are loaded.
+        self._partitions: Counter[tuple[str, int]] = Counter()
 
     def add(self, log: UnifiedLog) -> None:
         """Add a log."""
         self.logs[log] = None
+        self._partitions[log.topic_partition] += 1
         log.on_truncated = self.log_was_truncated
         log.when_rolled = self.log_was_rolled
 
-    def read_checkpoint(self, name: str) -> Mapping[tuple[str, int], int]:
+    def remove(self, log: UnifiedLog) -> None:
+        """Remove a log."""
+        del self.logs[log]
+        self._partitions[log.topic_partition] -= 1
+        if not self._partitions[log.topic_partition]:
+            del self._partitions[log.topic_partition]
+        self.cleaner_offsets.pop(log.topic_partition, None)
+
+    def read_checkpoint(self, name: str) -> Generator[None, None, Mapping[tuple[str, int], int]]:
         """Return the offsets of one of the four files by topic and partition; none if it is damaged, as in Kafka."""
         path = f"{self.path}/{name}"
         if not self._disk.exists(path):
             return {}
         try:
-            offsets = parse_offset_checkpoint(self._disk.read(path), file=path).as_dict()
+            offsets = (yield from offset_checkpoint_slices(self._disk.read(path), file=path)).as_dict()
         except CorruptFileError:
             return {}
-        self._written[name] = offsets
+        self._written[name] = LogCheckpoint.of(offsets)
         return offsets
 
-    def write_of_logs(self, name: str) -> None:
-        """Replace one of the three files that are made from the logs: recovery points, log starts, high watermarks."""
-        for _ in self.write_slices(name):
-            pass
-
     def write_slices(self, name: str) -> Slices:
-        """Do the same over several steps, some logs in each."""
+        """Replace one of the three files that are made from the logs: recovery points, log starts, high watermarks.
+
+        That is done over several steps, some logs in each.
+        """
         offset_of = _OFFSETS[name]
-        self._collected[name] = {}
-        while (offsets := self._collected.get(name)) is not None:
-            chunks, logs = [], list(self.logs)
-            for at in range(0, len(logs), LOGS_AT_ONCE):
-                some = (log for log in logs[at : at + LOGS_AT_ONCE] if log in self.logs)
-                found: dict[tuple[str, int], int | None] = {log.topic_partition: offset_of(log) for log in some}
-                known = {partition: offset for partition, offset in found.items() if offset is not None}
-                offsets.update(known)
-                chunks.append(checkpoint_lines((*partition, offset) for partition, offset in known.items()))
-                if len(logs) > LOGS_AT_ONCE:
-                    yield
-            if self._collected.get(name) is offsets:
-                del self._collected[name]
-                self._write(name, offsets, [checkpoint_header(len(offsets)), *chunks])
+        self._collected[name] = collected = LogCheckpoint()
+        logs = list(self.logs)
+        for at in range(0, len(logs), LOGS_AT_ONCE):
+            some = (log for log in logs[at : at + LOGS_AT_ONCE] if log in self.logs)
+            found: dict[tuple[str, int], int | None] = {log.topic_partition: offset_of(log) for log in some}
+            collected.add({partition: offset for partition, offset in found.items() if offset is not None})
+            if len(logs) > LOGS_AT_ONCE:
+                yield
+        if self._collected.get(name) is collected:
+            del self._collected[name]
+            self._write(name, collected)
 
-    def read_cleaner_offsets(self) -> None:
+    def read_cleaner_offsets(self) -> Slices:
         """Read the cleaner's checkpoint, without logs that no longer exist."""
-        partitions = {log.topic_partition for log in self.logs}
-        offsets = self.read_checkpoint(CLEANER_FILE_NAME)
-        self.cleaner_offsets = {key: offset for key, offset in offsets.items() if key in partitions}
+        offsets = yield from self.read_checkpoint(CLEANER_FILE_NAME)
+        self.cleaner_offsets = {key: offset for key, offset in offsets.items() if key in self._partitions}
 
-    def write_cleaner_offsets(self) -> None:
-        """Write the cleaner's checkpoint."""
-        entries = tuple(
-            PartitionOffset(topic=topic, partition=partition, offset=offset)
-            for (topic, partition), offset in self.cleaner_offsets.items()
-        )
-        data = format_offset_checkpoint(OffsetCheckpoint(entries=entries))
-        self._write(CLEANER_FILE_NAME, dict(self.cleaner_offsets), [data])
-
-    def write_all(self) -> None:
-        """Write all checkpoints."""
-        self._write_known_cleaner_offsets()
-        for name in _OFFSETS:
-            self.write_of_logs(name)
+    def write_cleaner_offset(self, partition: TopicPartition, offset: int) -> None:
+        """Write up to where a log is compacted."""
+        self.cleaner_offsets[partition] = offset
+        self._written.setdefault(CLEANER_FILE_NAME, LogCheckpoint()).put(partition, offset)
+        self._rewrite(CLEANER_FILE_NAME)
 
     def forget_former(self, partition: TopicPartition) -> None:
-        """Write all checkpoints if one of them names a partition, whose log is about to be created.
+        """Rewrite each checkpoint that names a partition, whose log is about to be created.
 
         After a crash the checkpoint of an earlier log of that name would truncate the new one.
         """
-        for name, offsets in self._collected.items():
-            if partition in offsets:
-                self._collected[name] = {}
-        if any(partition in offsets for offsets in self._written.values()):
-            self.write_all()
+        for collected in self._collected.values():
+            collected.put(partition, None)
+        for name, written in self._written.items():
+            if written.forget(partition, self._partitions.__contains__):
+                self._rewrite(name)
 
     def log_was_truncated(self, log: UnifiedLog) -> None:
         """Rewrite checkpoints with offsets that a log no longer has.
@@ -132,15 +123,18 @@ class LogDirectory:
         partition = log.topic_partition
         active = log.segments.active.base_offset
         if self.cleaner_offsets.get(partition, 0) > active:
-            self.cleaner_offsets[partition] = active
+            self.write_cleaner_offset(partition, active)
         for name, offset in (
             (RECOVERY_POINT_FILE_NAME, log.recovery_point),
             (LOG_START_FILE_NAME, log.log_start_offset),
         ):
-            if self._collected.get(name, {}).get(partition, 0) > offset:
-                self._collected[name] = {}
-            if self._written.get(name, {}).get(partition, 0) > offset:
-                self.write_of_logs(name)
+            for checkpoints in (self._collected, self._written):
+                found = checkpoints.get(name)
+                if found is None or (found.offset(partition) or 0) <= offset:
+                    continue
+                found.put(partition, _OFFSETS[name](log))
+                if checkpoints is self._written:
+                    self._rewrite(name)
 
     def log_was_rolled(self, log: UnifiedLog) -> None:
         """Queue a flush of the log: not at once, which would delay the append."""
@@ -158,17 +152,17 @@ class LogDirectory:
             yield
         for name in _OFFSETS:
             yield from self.write_slices(name)
-        self._write_known_cleaner_offsets()
-
-    def _write_known_cleaner_offsets(self) -> None:
         # Without any compaction there is no file.
         if self.cleaner_offsets or CLEANER_FILE_NAME in self._written:
-            self.write_cleaner_offsets()
+            self._write(CLEANER_FILE_NAME, LogCheckpoint.of(self.cleaner_offsets))
 
-    def _write(self, name: str, offsets: Mapping[tuple[str, int], int], chunks: Iterable[bytes]) -> None:
-        if self._written.get(name) != offsets:
-            self._disk.write(f"{self.path}/{name}", chunks)
-            self._written[name] = offsets
+    def _write(self, name: str, checkpoint: LogCheckpoint) -> None:
+        if self._written.get(name) != checkpoint:
+            self._written[name] = checkpoint
+            self._rewrite(name)
+
+    def _rewrite(self, name: str) -> None:
+        self._disk.write(f"{self.path}/{name}", self._written[name].chunks())
 
 
 def _log_start(log: UnifiedLog) -> int | None:

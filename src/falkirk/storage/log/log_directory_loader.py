@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.slices import VISITS_PER_SLICE
 from falkirk.storage.log.log_loader import SCANNED_AT_ONCE
 from falkirk.storage.log.log_opening import LogOpening
 from falkirk.storage.offset_checkpoints import (
@@ -63,6 +64,8 @@ class LogDirectoryLoader:
         # The log that is being opened, and whether it is a future one.
         self._opening: tuple[Generator[None, None, UnifiedLog], bool] | None = None
         self._checkpoints: dict[str, Mapping[tuple[str, int], int]] = {}
+        # The checkpoint that is being read.
+        self._reading: tuple[str, Generator[None, None, Mapping[tuple[str, int], int]]] | None = None
 
     def step(self, bytes_max: int) -> int:
         """Open some logs; return how much of `bytes_max` is left, which is more than 0 only if all are open.
@@ -70,10 +73,8 @@ class LogDirectoryLoader:
         A log counts LOG_BYTES, and what is scanned of it; an entry of a checkpoint ENTRY_BYTES. Raises OSError, which
         ends the directory, and CorruptFileError.
         """
-        while self._unread and bytes_max > 0:
-            name = self._unread.popleft()
-            self._checkpoints[name] = offsets = self.directory.read_checkpoint(name)
-            bytes_max -= ENTRY_BYTES * len(offsets)
+        while (self._unread or self._reading) and bytes_max > 0:
+            bytes_max -= ENTRY_BYTES * self._read_some()
         if self._names is None:
             self._names = deque(self._disk.list(self.directory.path))
         while bytes_max > 0 and (self._names or self._opening is not None):
@@ -89,6 +90,20 @@ class LogDirectoryLoader:
     def progress(self) -> tuple[int, int]:
         """How many logs are open, and how many directories are left."""
         return len(self.loaded), 0 if self._names is None else len(self._names)
+
+    def _read_some(self) -> int:
+        """Go on with a checkpoint, or begin with the next one; return for how many entries that counts."""
+        if self._reading is None:
+            name = self._unread.popleft()
+            self._reading = name, self.directory.read_checkpoint(name)
+        name, slices = self._reading
+        try:
+            next(slices)
+        except StopIteration as end:
+            self._checkpoints[name] = end.value
+            self._reading = None
+            return min(len(end.value), VISITS_PER_SLICE)
+        return VISITS_PER_SLICE
 
     def _begin(self, name: str) -> tuple[Generator[None, None, UnifiedLog], bool] | None:
         """Return the slices that open a log, and whether it is a future one; None for other directories."""

@@ -206,7 +206,7 @@ class LogManager:
         if log is None:
             return
         directory = self._directories[log_dir_of(log.directory)]
-        self._forget(directory, log)
+        directory.remove(log)
         log.close_files()
         self._put_aside(log, DirectoryState.STRAY if is_stray else DirectoryState.DELETE)
 
@@ -223,7 +223,7 @@ class LogManager:
         source, target = (self._directories[log_dir_of(log.directory)] for log in (current, future))
         if partition in source.cleaner_offsets:
             target.cleaner_offsets[partition] = source.cleaner_offsets[partition]
-        self._forget(source, current)
+        source.remove(current)
         current.close_files()
         self._put_aside(current, DirectoryState.DELETE)
 
@@ -298,7 +298,8 @@ class LogManager:
                     left -= 1
                     if not self._add_loaded(directory, log, wanted, is_future=is_future):
                         left -= USED_PER_STRAY
-                directory.read_cleaner_offsets()
+                for _ in directory.read_cleaner_offsets():
+                    yield False
             except OSError as error:
                 self._fail(directory.path, error)
         self._loaded = []
@@ -326,7 +327,7 @@ class LogManager:
         return other is None
 
     def _set_aside(self, directory: LogDirectory, log: UnifiedLog) -> None:
-        self._forget(directory, log)
+        directory.remove(log)
         log.close_files()
         path = log.directory
         self._put_aside(log, DirectoryState.STRAY)
@@ -383,10 +384,6 @@ class LogManager:
         (self._future if is_future else self._current)[partition] = log
         directory.add(log)
         return log
-
-    def _forget(self, directory: LogDirectory, log: UnifiedLog) -> None:
-        del directory.logs[log]
-        directory.cleaner_offsets.pop(log.topic_partition, None)
 
     def _put_aside(self, log: UnifiedLog, state: DirectoryState) -> None:
         log.rename(self._suffixed(log.topic_partition, state))
