@@ -37,6 +37,8 @@ USED_AT_ONCE: Final = 1_000
 """How many loaded logs are put into use in one step: some milliseconds."""
 USED_PER_STRAY: Final = 100
 """What a log counts as whose directory is renamed, which may be a sync."""
+CLOSED_AT_ONCE: Final = 500
+"""Of how many logs in a failed directory the files are closed in one step."""
 _UNIQUE_ID_BYTES: Final = 16
 
 
@@ -82,6 +84,8 @@ class LogManager:
         self._current: dict[TopicPartition, UnifiedLog] = {}
         self._future: dict[TopicPartition, UnifiedLog] = {}
         self._failed: dict[str, OSError] = {}
+        # Logs of directories that have failed, in use no more; their files are to be closed.
+        self._leaving: dict[UnifiedLog, None] = {}
         self.cordoned_log_dirs: Collection[str] = ()
         self.strays: list[StrayLog] = []
         """Logs that were set aside when they were loaded."""
@@ -163,7 +167,8 @@ class LogManager:
 
     def get(self, partition: TopicPartition, *, is_future: bool = False) -> UnifiedLog | None:
         """Return a log that is online; `is_future`: the replica that moves to another directory (KIP-113)."""
-        return (self._future if is_future else self._current).get(partition)
+        log = (self._future if is_future else self._current).get(partition)
+        return None if log in self._leaving else log
 
     def get_or_create(
         self,
@@ -202,9 +207,10 @@ class LogManager:
 
         Does nothing if there is no such log. Raises OSError if the directory fails.
         """
-        log = (self._future if is_future else self._current).pop(partition, None)
+        log = self.get(partition, is_future=is_future)
         if log is None:
             return
+        del (self._future if is_future else self._current)[partition]
         directory = self._directories[log_dir_of(log.directory)]
         directory.remove(log)
         log.close_files()
@@ -229,7 +235,8 @@ class LogManager:
 
     def logs(self) -> Iterator[UnifiedLog]:
         """Yield all online logs, future ones too."""
-        return chain(self._current.values(), self._future.values())
+        logs = chain(self._current.values(), self._future.values())
+        return (log for log in logs if log not in self._leaving) if self._leaving else logs
 
     def directory_id_of(self, log: UnifiedLog) -> bytes:
         """Return the id of a log's directory."""
@@ -240,14 +247,22 @@ class LogManager:
         return self._disk.usage(log_dir)
 
     def mark_offline(self, log_dir: str) -> None:
-        """Stop using a log directory."""
+        """Stop using a log directory. The files of many logs are closed with the next ticks."""
         directory = self._directories.pop(log_dir, None)
         if directory is None:
             return
-        for logs in (self._current, self._future):
-            for partition in [each for each, log in logs.items() if log_dir_of(log.directory) == log_dir]:
-                logs.pop(partition).close_files()
+        self._leaving.update(directory.logs)
         self._deletions.drop(log_dir)
+        self._close_some()
+
+    def _close_some(self) -> None:
+        for _ in range(min(len(self._leaving), CLOSED_AT_ONCE)):
+            log, _ = self._leaving.popitem()
+            for logs in (self._current, self._future):
+                # There may be a new one.
+                if logs.get(log.topic_partition) is log:
+                    del logs[log.topic_partition]
+            log.close_files()
 
     def pop_failed(self) -> Mapping[str, OSError]:
         """Return the directories that failed since the last call; they are offline already."""
@@ -259,12 +274,13 @@ class LogManager:
     def tick(self, now_ms: int) -> None:
         """Do a bounded step of what is due: retention, flushes, checkpoints, deletions, compaction."""
         self._now_ms = now_ms
+        self._close_some()
         self._housekeeping.run(now_ms)
 
     @property
     def next_wakeup_ms(self) -> int | None:
         """When `tick` has something to do."""
-        return self._now_ms if self._failed else self._housekeeping.next_wakeup_ms
+        return self._now_ms if self._failed or self._leaving else self._housekeeping.next_wakeup_ms
 
     def shutdown_slices(self) -> Generator[None, None, None]:
         """Close all logs, one in each step, and write all checkpoints; the clean-shutdown file is the caller's.
@@ -272,6 +288,9 @@ class LogManager:
         It must not be written into a directory that `pop_failed` returns. Nothing else may be called meanwhile.
         """
         self._housekeeping.stop()
+        while self._leaving:
+            self._close_some()
+            yield
         for directory in list(self._directories.values()):
             try:
                 yield from directory.close_slices()
@@ -310,7 +329,7 @@ class LogManager:
         """Put a log into use; return whether none had to be set aside."""
         partition = log.topic_partition
         logs = self._future if is_future else self._current
-        other = logs.get(partition)
+        other = self.get(partition, is_future=is_future)
         directory.add(log)
         if wanted is None or (other is not None and self.directory_id_of(other) == wanted):
             self._set_aside(directory, log)
@@ -338,11 +357,11 @@ class LogManager:
 
         Source: LogManager.recoverAbandonedFutureLogs.
         """
-        log = self._future.get(partition)
+        log = self.get(partition, is_future=True)
         if log is None or self.directory_id_of(log) != self._wanted_directory(partition, log.topic_id):
             return
         try:
-            if partition in self._current:
+            if self.get(partition) is not None:
                 self.replace_current_by_future(partition)
             else:
                 log.rename(_plain(partition))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from log_dir_disk import LogDirDisk
 from node_network import directory_id
 from replica_cluster import ReplicaCluster
 
-from falkirk.metadata.image.configs import BROKER
+from falkirk.metadata.image.configs import BROKER, GROUP, TOPIC
+from falkirk.node.broker.replication import replica_changes
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import DescribeLogDirsRequest, IncrementalAlterConfigsRequest
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.storage.log import log_manager
 
 KEY = TopicPartition("t", 0)
 # As much of server.properties as changes of a broker's configs are checked with.
@@ -146,6 +150,49 @@ def test_a_directory_that_fails_takes_its_replicas_offline_and_no_others():
     assert "log-directory-offline" in cluster.facts(101)
 
 
+def test_a_directory_with_many_replicas_goes_offline_at_once_some_replicas_in_a_step(monkeypatch):
+    monkeypatch.setattr(replica_changes, "OFFLINE_AT_ONCE", 5)
+    monkeypatch.setattr(log_manager, "CLOSED_AT_ONCE", 5)
+    cluster = a_cluster()
+    cluster.create("t", partitions=60, factor=1)
+    keys = [TopicPartition("t", index) for index in range(60)]
+    replicas, node = cluster.replicas(101), cluster.network.hosts[101].running
+    gone = [key for key in keys if replicas.log(key).directory.startswith("/d1/")]
+    left, step = [(len(keys), len(keys))], node.step
+
+    def observed(events, now_ms):
+        effects = step(events, now_ms)
+        left.append((len(replicas.partitions.online), len(replicas.logs._current)))
+        return effects
+
+    monkeypatch.setattr(node, "step", observed)
+    fail(cluster, 101, "/d1")
+    cluster.produce("t", b"value", index=gone[0].partition)
+    assert [key for key in keys if replicas.partition(key) is ErrorCode.KAFKA_STORAGE_ERROR] == gone
+    assert {log.topic_partition for log in replicas.logs.logs()} == set(keys) - set(gone)
+    cluster.run_until(lambda: left[-1] == (40, 40))
+
+    assert list(replicas.partitions.offline) == gone
+    for before, after in pairwise(left):
+        # What fails a directory does a slice at once, and the step another one.
+        assert all(one - other <= 10 for one, other in zip(before, after, strict=True))
+
+
+def test_a_replica_of_a_failing_directory_is_offline_if_its_partition_changes_first(monkeypatch):
+    monkeypatch.setattr(replica_changes, "OFFLINE_AT_ONCE", 1)
+    cluster = a_cluster(2)
+    cluster.create("t", replicas={index: [101, 102] for index in range(9)})
+    replicas = cluster.replicas(101)
+    gone = [key for key in replicas.partitions.online if replicas.log(key).directory.startswith("/d1/")]
+    fail(cluster, 101, "/d1")
+    replicas.disk_failed(replicas.log(gone[-1]), OSError("broken"))
+    assert gone[-1] not in replicas.partitions.offline
+    replicas._changes._get_or_create(replicas.partitions.online[gone[-1]].topic_id_partition)
+    assert gone[-1] in replicas.partitions.offline
+    cluster.run_until(lambda: not replicas.partitions.failing)
+    assert set(replicas.partitions.offline) == set(gone)
+
+
 def test_no_replica_is_made_anew_while_it_may_lie_in_a_directory_that_is_offline():
     cluster = a_cluster(2)
     cluster.create("t", replicas={index: [101, 102] for index in range(3)})
@@ -261,10 +308,50 @@ def test_directories_are_described_with_their_space_and_whether_they_are_cordone
     assert 0 < results[0].usable_bytes < total
 
 
+def test_changed_configs_reach_the_logs_that_they_concern_some_in_a_step(monkeypatch):
+    monkeypatch.setattr(replica_changes, "CONFIGURED_AT_ONCE", 5)
+    cluster = a_cluster(properties=STATIC)
+    cluster.create("many", partitions=30, factor=1)
+    cluster.create("few", partitions=2, factor=1)
+    node, configs, configured = cluster.network.hosts[101].running, cluster.replicas(101)._changes.configs, [0]
+    step, of = node.step, configs.of
+
+    def observed(events, now_ms):
+        configured.append(0)
+        return step(events, now_ms)
+
+    def counted(image, topic):
+        configured[-1] += 1
+        return of(image, topic)
+
+    monkeypatch.setattr(node, "step", observed)
+    monkeypatch.setattr(configs, "of", counted)
+    set_config(cluster, TOPIC, "few", "retention.ms", "1000")
+    cluster.run_until(lambda: retentions(cluster, "few") == {1_000})
+    assert sum(configured) == 2
+    set_config(cluster, BROKER, "101", "num.io.threads", "9")
+    set_config(cluster, GROUP, "g", "consumer.session.timeout.ms", "50000")
+    cluster.run(1_000)
+    del configured[:-1]
+    # The second one comes while the first is under way.
+    set_config(cluster, BROKER, "101", "log.retention.ms", "2000")
+    set_config(cluster, TOPIC, "few", "retention.ms", "3000")
+    cluster.run_until(lambda: (retentions(cluster, "few"), retentions(cluster, "many")) == ({3_000}, {2_000}))
+    assert 5 <= max(configured) <= 10
+
+
+def retentions(cluster: ReplicaCluster, topic: str) -> set[int]:
+    logs = cluster.replicas(101).logs.logs()
+    return {log.config.retention_ms for log in logs if log.topic_partition.topic == topic}
+
+
 def cordon(cluster: ReplicaCluster, log_dirs: str) -> None:
     """Set cordoned.log.dirs of broker 101, and wait until it knows."""
-    config = AlterableConfig("cordoned.log.dirs", 0, log_dirs)
-    request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, "101", [config])])
-    (answer,) = cluster.client(101).ask(request, 1).responses
-    assert answer.error_code == 0
+    set_config(cluster, BROKER, "101", "cordoned.log.dirs", log_dirs)
     cluster.run_until(lambda: cluster.replicas(101).image.configs.of(BROKER, "101")["cordoned.log.dirs"] == log_dirs)
+
+
+def set_config(cluster: ReplicaCluster, kind: int, name: str, config: str, value: str) -> None:
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, [AlterableConfig(config, 0, value)])])
+    (answer,) = cluster.client(101).ask(request, 1).responses
+    assert answer.error_code == 0, answer

@@ -85,6 +85,10 @@ class FutureReplicas:
             # The controller may have accepted the target already.
             self._assignments.assign(partition.topic_id_partition, self.logs.directory_id_of(partition.log))
 
+    def moving(self) -> list[HostedPartition]:
+        """Return the replicas that move."""
+        return [move.partition for move in self._moves.values()]
+
     def has_reported_target(self, key: TopicPartition) -> bool:
         """Return whether the target directory of a replica that still moves was reported to the controller."""
         move = self._moves.get(key)

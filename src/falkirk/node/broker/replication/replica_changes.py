@@ -7,6 +7,7 @@ requests get the errors of a broker that has not seen the change.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.partition import UNASSIGNED
@@ -16,11 +17,11 @@ from falkirk.node.broker.replication.replica_log_dirs import log_dir_of
 from falkirk.node.broker.replication.topic_log_configs import TopicLogConfigs
 from falkirk.node.effects import Fact
 from falkirk.protocol.schema import ZERO_UUID
-from falkirk.protocol.topic_partition import TopicIdPartition
+from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from falkirk.node.broker.replication.replica_log_dirs import ReplicaLogDirs
     from falkirk.node.broker.replication.waits import Waits
     from falkirk.node.sliced_work import SlicedWork, Slices
-    from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.log.log_manager import LogManager
     from falkirk.storage.log.unified_log import UnifiedLog
 
@@ -45,6 +45,10 @@ READ_AT_ONCE: Final = 1024
 """How many changed partitions of an image a slice goes through."""
 WORK_AT_ONCE: Final = 128
 """The work of a slice, in replicas that only change in memory: some 2 ms."""
+OFFLINE_AT_ONCE: Final = 250
+"""How many replicas a slice looks at whose log directory may have failed."""
+CONFIGURED_AT_ONCE: Final = 1_000
+"""How many logs get new configs in a slice."""
 # In the same unit, by the syncs that it takes: a slow disk needs 10 ms and more for one.
 WORK_OF_LOG: Final = 96
 WORK_OF_EPOCH: Final = 64
@@ -83,6 +87,7 @@ class ReplicaChanges:
         self._log_failed = log_failed
         self._pending = PendingChanges(context.node_id)
         self._work: SlicedWork | None = None
+        self._configuring: SlicedWork | None = None
 
     def begin(self, image: MetadataImage) -> None:
         """Apply the first image: what one slice does at once, the rest in further steps.
@@ -93,17 +98,18 @@ class ReplicaChanges:
         self._pending.add_logs(map(_replica_of, list(self.logs.logs())))
         self._go_on()
 
-    def apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
+    def apply(self, delta: MetadataDelta) -> None:
         """Apply a change of the image: what one slice does at once, the rest in further steps."""
         if delta.topics is not None:
             self._pending.add(delta.topics, delta.image.provenance.end_offset)
             self._go_on()
-        if delta.configs is not None:
-            topics = {partition.topic_partition.topic for partition in self._partitions}
-            changed = set(self.configs.changed(delta.configs, image.configs, topics))
-            for log in self.logs.logs() if changed else ():
-                if log.topic_partition.topic in changed:
-                    log.config = self.configs.of(image.configs, log.topic_partition.topic)
+        if delta.configs is not None and self.configs.affects(delta.configs):
+            # All again if an earlier change is still under way, whatever that was.
+            is_busy = self._configuring is not None and not self._configuring.is_finished
+            if self._configuring is not None:
+                self._configuring.cancel()
+            topics = None if is_busy else self.configs.changed(delta.configs)
+            self._configuring = self._context.works.begin("configure logs", self._configure(topics))
 
     def is_pending(self, key: TopicIdPartition) -> bool:
         """Return whether a replica may have a change that is not applied yet."""
@@ -119,14 +125,12 @@ class ReplicaChanges:
         self._pending.clear()
 
     def mark_offline(self, log_dir: str) -> None:
-        """Mark the replicas in a failed directory offline."""
-        for partition in self._partitions:
-            future = partition.future_log
-            if future is not None and log_dir_of(future) == log_dir:
-                partition.future_log = None
-                self._futures.stop(partition.topic_partition)
-            if partition.log is not None and log_dir_of(partition.log) == log_dir:
-                self._mark_offline(partition)
+        """Mark the replicas in a failed directory offline; to others they are so at once."""
+        self._partitions.failing.add(log_dir)
+        # First those that move: that takes both directories.
+        for partition in self._futures.moving():
+            self._leave(partition, log_dir)
+        self._context.works.begin("fail log directory", self._leave_all(log_dir))
 
     # --- Slices
 
@@ -141,6 +145,38 @@ class ReplicaChanges:
         while self._pending:
             self._do_slice()
             yield
+
+    def _leave_all(self, log_dir: str) -> Slices:
+        for number, partition in enumerate(self._partitions, 1):
+            self._leave(partition, log_dir)
+            if number % OFFLINE_AT_ONCE == 0:
+                yield
+        self._partitions.failing.discard(log_dir)
+
+    def _leave(self, partition: HostedPartition, log_dir: str) -> None:
+        """Mark a replica offline if its directory has failed; if that of its future log has, it stays where it is."""
+        future = partition.future_log
+        if future is not None and log_dir_of(future) == log_dir:
+            partition.future_log = None
+            self._futures.stop(partition.topic_partition)
+        if partition.log is not None and log_dir_of(partition.log) == log_dir:
+            self._mark_offline(partition)
+
+    def _configure(self, topics: Iterable[str] | None) -> Slices:
+        """Give the logs of some topics their newest configs; None: all logs."""
+        logs = self.logs.logs() if topics is None else chain.from_iterable(map(self._logs_of, topics))
+        for number, log in enumerate(list(logs), 1):
+            log.config = self.configs.of(self._context.image.configs, log.topic_partition.topic)
+            if number % CONFIGURED_AT_ONCE == 0:
+                yield
+
+    def _logs_of(self, name: str) -> Iterator[UnifiedLog]:
+        topic = self._context.image.topics.topic(name)
+        for index, partition in () if topic is None else topic.items():
+            if self._context.node_id in partition.replicas:
+                key = TopicPartition(name, index)
+                found = (self.logs.get(key), self.logs.get(key, is_future=True))
+                yield from (log for log in found if log is not None)
 
     def _do_slice(self) -> None:
         if self._pending.read_some(READ_AT_ONCE):
@@ -194,7 +230,9 @@ class ReplicaChanges:
     def _report_directory(self, key: TopicIdPartition, directory_id: bytes) -> None:
         """Report a replica's directory to the controller, if the image has another one."""
         partition = self._partitions.online.get(key.topic_partition)
-        if partition is None or partition.log is None or self._futures.has_reported_target(key.topic_partition):
+        if partition is None or partition.log is None or self._partitions.is_failing(partition):
+            return
+        if self._futures.has_reported_target(key.topic_partition):
             return
         actual = self.logs.directory_id_of(partition.log)
         if actual != directory_id:
@@ -239,6 +277,11 @@ class ReplicaChanges:
         if self._partitions.offline.get(name) == key.topic_id:
             return None
         partition = self._partitions.online.get(name)
+        if partition is not None and self._partitions.is_failing(partition):
+            self._mark_offline(partition)
+            if partition.topic_id == key.topic_id:
+                return None
+            partition = None
         if partition is None or partition.topic_id != key.topic_id:
             partition = HostedPartition(key, self._context, self._sender, self._progressed, self._log_failed)
             self._partitions.online[name] = partition

@@ -115,7 +115,7 @@ class ReplicaManager:
         if self.is_started:
             if delta.configs is not None:
                 self.logs.cordoned_log_dirs = cordoned_log_dirs(self.context.config, image.configs)
-            self._changes.apply(delta, image)
+            self._changes.apply(delta)
 
     def is_pending(self, key: TopicIdPartition) -> bool:
         """Return whether a replica may have a change of the image that is not applied yet."""

@@ -10,7 +10,7 @@ from falkirk.storage.log.log_config import LogConfig
 from falkirk.versions.configs.resources import topic_definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from falkirk.metadata.image.configs import ConfigsDelta, ConfigsImage
     from falkirk.node.config.node_config import NodeConfig
@@ -23,6 +23,7 @@ class TopicLogConfigs:
         self._resolution = ConfigResolution(
             release=config.release, node_id=config.node_id, static_configs=config.properties
         )
+        self._brokers = (ConfigResource(BROKER, str(config.node_id)), ConfigResource(BROKER, ""))
         self._names = tuple(topic_definitions(config.release))
         self._inherited: LogConfig | None = None
         self._inherited_of: tuple[Mapping[str, str], ...] = ()
@@ -37,18 +38,16 @@ class TopicLogConfigs:
             self._inherited, self._inherited_of = self._make(configs, {}), behind
         return self._inherited
 
-    def changed(self, delta: ConfigsDelta, after: ConfigsImage, topics: Iterable[str]) -> list[str]:
-        """Return those of `topics` whose configs a change may affect."""
-        before = delta.image
-        brokers = (ConfigResource(BROKER, str(self._resolution.node_id)), ConfigResource(BROKER, ""))
-        if any(before.resources.get(one) != after.resources.get(one) for one in brokers):
-            return list(topics)
-        changed = []
-        for topic in topics:
-            resource = ConfigResource(TOPIC, topic)
-            if before.resources.get(resource) != after.resources.get(resource):
-                changed.append(topic)
-        return changed
+    def affects(self, delta: ConfigsDelta) -> bool:
+        """Return whether a change may affect any topic's configs."""
+        return any(resource.resource_type == TOPIC or resource in self._brokers for resource in delta.resources.changes)
+
+    def changed(self, delta: ConfigsDelta) -> list[str] | None:
+        """Return the topics whose configs a change may affect; None: all."""
+        changes = delta.resources.changes
+        if any(resource in changes for resource in self._brokers):
+            return None
+        return [resource.resource_name for resource in changes if resource.resource_type == TOPIC]
 
     def _make(self, configs: ConfigsImage, overrides: Mapping[str, str]) -> LogConfig:
         values = {name: self._resolution.topic_value(configs, overrides, name) for name in self._names}
