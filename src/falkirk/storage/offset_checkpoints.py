@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from falkirk.slices import SliceBudget, Slices, exhaust
-from falkirk.storage.checkpoint_text import checkpoint_slices, format_checkpoint
+from falkirk.storage.checkpoint_text import checkpoint_slices
 from falkirk.storage.integer_text import parse_integer
 
 RECOVERY_POINT_FILE_NAME = "recovery-point-offset-checkpoint"
@@ -61,10 +61,3 @@ def offset_checkpoint_slices(data: bytes, *, file: str) -> Slices[OffsetCheckpoi
             )
         )
     return OffsetCheckpoint(entries=tuple(entries))
-
-
-def format_offset_checkpoint(checkpoint: OffsetCheckpoint) -> bytes:
-    """Write one of the four files."""
-    if checkpoint.is_blank:
-        return b""
-    return format_checkpoint([(entry.topic, entry.partition, entry.offset) for entry in checkpoint.entries])

@@ -163,7 +163,7 @@ class ReplicaChanges:
             self._mark_offline(partition)
 
     def _configure(self, topics: Iterable[str] | None) -> Slices:
-        """Give the logs of some topics their newest configs; None: all logs."""
+        """Set the newest configs of the logs of some topics; None: of all logs."""
         logs = self.logs.logs() if topics is None else chain.from_iterable(map(self._logs_of, topics))
         for number, log in enumerate(list(logs), 1):
             log.config = self.configs.of(self._context.image.configs, log.topic_partition.topic)
@@ -175,8 +175,9 @@ class ReplicaChanges:
         for index, partition in () if topic is None else topic.items():
             if self._context.node_id in partition.replicas:
                 key = TopicPartition(name, index)
-                found = (self.logs.get(key), self.logs.get(key, is_future=True))
-                yield from (log for log in found if log is not None)
+                for log in (self.logs.get(key), self.logs.get(key, is_future=True)):
+                    if log is not None:
+                        yield log
 
     def _do_slice(self) -> None:
         if self._pending.read_some(READ_AT_ONCE):
