@@ -195,3 +195,37 @@ def test_a_subscription_that_many_members_share_is_read_once():
 
     assert world.group().subscribed_topics == {*topics, "other"}
     assert decode_prefix.call_count == 2
+
+
+@pytest.mark.source
+def test_topics_that_members_share_are_read_once_though_their_user_data_differ():
+    world = ClassicWorld()
+    for number in range(20):
+        shared = subscription("t", "u")[: -len(b"\xff\xff\xff\xff")] + b"\0\0\0\2%02d" % number
+        world.join(version=3, protocols={"range": shared})
+
+    with patch("falkirk.coordinator.classic.group.codec.decode_prefix", wraps=codec.decode_prefix) as decode_prefix:
+        world.pass_time(2 * world.settings.group_initial_rebalance_delay_ms)
+
+    assert world.group().subscribed_topics == {"t", "u"}
+    assert decode_prefix.call_count == 1
+
+
+@pytest.mark.parametrize("broken", [b"\0\0\0\3ab", b"\xff\xff\xff\xfe", b""])
+def test_user_data_behind_shared_topics_are_checked(broken: bytes):
+    world = ClassicWorld()
+    whole = subscription("t")
+    for metadata in (whole, whole[: -len(b"\xff\xff\xff\xff")] + broken):
+        world.join(version=3, protocols={"range": metadata})
+    world.pass_time(2 * world.settings.group_initial_rebalance_delay_ms)
+    assert world.group().subscribed_topics is None
+
+
+def test_of_more_differing_topics_than_a_step_can_read_any_may_be_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("falkirk.coordinator.classic.group.SUBSCRIBED_TOPICS_MAX", 6)
+    for topics, known in ((["tuv", "wxy"], set("tuvwxy")), (["tuv", "wxyz"], None), (["tuvw", "tuvw"], set("tuvw"))):
+        world = ClassicWorld()
+        for each in topics:
+            world.join(version=3, protocols={"range": subscription(*each)})
+        world.pass_time(2 * world.settings.group_initial_rebalance_delay_ms)
+        assert world.group().subscribed_topics == known

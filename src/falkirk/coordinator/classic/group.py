@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
 
+SUBSCRIBED_TOPICS_MAX: Final = 50_000
+"""How many topics members may name that do not all name the same ones: some 15 ms are spent to read them."""
 _VERSION_BYTES: Final = 2
+_LENGTH_BYTES: Final = 4
 
 
 def group_metadata_tombstone(group_id: str) -> CoordinatorRecord:
@@ -334,13 +337,31 @@ class ClassicGroup:
 def _subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
     """Return the topics of all subscriptions (an int16 version, then ConsumerProtocolSubscription); None if one is bad.
 
-    Every version begins like version 0, and is read as that. Members mostly send the same bytes: these are read once.
+    Every version begins like version 0, and is read as that. Members mostly name the same topics: these are read once.
+    None also if they differ, and name more than SUBSCRIBED_TOPICS_MAX in all.
     """
     topics: set[str] = set()
+    left = SUBSCRIBED_TOPICS_MAX
+    # The bytes of the topics that were read last.
+    known: bytes | None = None
     try:
-        for subscription in set(subscriptions):
-            message, _ = codec.decode_prefix(ConsumerProtocolSubscription, 0, subscription, _VERSION_BYTES)
+        for subscription in dict.fromkeys(subscriptions):
+            if known is not None and subscription.startswith(known, _VERSION_BYTES):
+                if not _has_user_data(subscription, _VERSION_BYTES + len(known)):
+                    return None
+                continue
+            left -= int.from_bytes(subscription[_VERSION_BYTES : _VERSION_BYTES + _LENGTH_BYTES])
+            if left < 0:
+                return None
+            message, end = codec.decode_prefix(ConsumerProtocolSubscription, 0, subscription, _VERSION_BYTES)
             topics.update(message.topics)
+            known = subscription[_VERSION_BYTES : end - _LENGTH_BYTES - len(message.user_data or b"")]
     except RemoteProtocolError:
         return None
     return frozenset(topics)
+
+
+def _has_user_data(subscription: bytes, at: int) -> bool:
+    end = at + _LENGTH_BYTES
+    length = int.from_bytes(subscription[at:end], signed=True)
+    return -1 <= length <= len(subscription) - end
