@@ -21,7 +21,7 @@ def requested(offset: int) -> RequestedPartition:
 def a_session() -> FetchSessionHandler:
     """Return a session that the leader keeps, of A and C."""
     session = FetchSessionHandler()
-    session.full_request({A: requested(0), C: requested(0)})
+    session.next_request({A: requested(0), C: requested(0)})
     assert session.receive_response(FetchResponse(session_id=77))
     return session
 
@@ -30,7 +30,7 @@ def test_the_first_request_tells_everything_and_asks_for_a_session():
     session = FetchSessionHandler()
     assert (session.session_id, session.epoch) == (0, 0)
 
-    topics = session.full_request({A: requested(5), B: requested(6), C: requested(7)})
+    topics, _ = session.next_request({A: requested(5), B: requested(6), C: requested(7)})
 
     assert [(topic.topic, [one.fetch_offset for one in topic.partitions]) for topic in topics] == [
         ("a", [5, 6]),
@@ -44,11 +44,11 @@ def test_later_requests_tell_what_has_changed_what_is_new_and_what_is_gone():
     session = a_session()
     assert (session.session_id, session.epoch, session.is_full) == (77, 1, False)
 
-    topics, forgotten = session.incremental_request({A: requested(0), B: requested(4), C: None})
+    topics, forgotten = session.next_request({A: requested(0), B: requested(4), C: None})
 
     assert [(topic.topic, [one.partition for one in topic.partitions]) for topic in topics] == [("a", [1])]
     assert [(one.topic_id, one.partitions) for one in forgotten] == [(C.topic_id, (0,))]
-    assert session.incremental_request({A: requested(0), C: None}) == ([], [])
+    assert session.next_request({A: requested(0), C: None}) == ([], [])
 
 
 def test_every_answer_takes_the_session_on():
@@ -74,7 +74,7 @@ def test_a_session_that_is_lost_begins_anew(error, session_id):
 
 def test_a_leader_without_room_for_a_session_is_told_everything_each_time():
     session = FetchSessionHandler()
-    session.full_request({A: requested(0)})
+    session.next_request({A: requested(0)})
 
     assert session.receive_response(FetchResponse(session_id=0))
 

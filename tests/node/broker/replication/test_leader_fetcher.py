@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from falkirk.metadata.image.partition import Partition as PartitionState
+from falkirk.node.broker.replication import leader_fetcher
 from falkirk.node.broker.replication.hosted_partition import HostedPartition
 from falkirk.node.broker.replication.leader_fetcher import LeaderFetcher
 from falkirk.node.broker.replication.settings import ReplicationSettings
@@ -251,6 +252,57 @@ def test_a_leader_that_is_not_registered_is_waited_for_and_one_that_has_moved_is
     assert leader.asked() is not None
     assert leader.disconnected == [Endpoint("h", 9092)]
     assert leader.sent[-1][2]["endpoint"] == Endpoint("h", 9999)
+
+
+@pytest.fixture
+def many(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> Leader:
+    monkeypatch.setattr(leader_fetcher, "REQUESTED_AT_ONCE", 2)
+    for index in range(5):
+        leader.replica(TopicIdPartition(TOPIC_ID, "t", index))
+    return leader
+
+
+def test_very_many_partitions_join_the_session_some_with_each_request(many: Leader) -> None:
+    requests = []
+    for _ in range(4):
+        requests.append(many.asked())
+        assert many.fetcher.next_wakeup_ms is None
+        many.fetched()
+    assert [list(told(request)) for request in requests] == [[0, 1], [2, 3], [4], []]
+    assert [session(request) for request in requests] == [(0, 0), (SESSION, 1), (SESSION, 2), (SESSION, 3)]
+    # The leader waits for records when it knows of all.
+    assert [request.max_wait_ms for request in requests] == [0, 0, 500, 500]
+
+
+def test_a_leader_that_keeps_no_session_is_asked_for_all_partitions_in_turn(many: Leader) -> None:
+    asked = []
+    for _ in range(9):
+        asked.append(told(many.asked()))
+        many.fetched(session_id=0)
+    assert all(len(each) == 2 for each in asked)
+    assert all({*asked[at], *asked[at + 1], *asked[at + 2]} == set(range(5)) for at in range(7))
+
+
+def test_a_session_that_is_lost_before_all_have_joined_begins_with_all_again(many: Leader) -> None:
+    many.asked()
+    many.answer(RequestFailure("gone"))
+    many.context.now_ms = BACKOFF_MS
+    asked = []
+    for _ in range(3):
+        asked.append(list(told(many.asked())))
+        many.fetched()
+    assert sorted(index for each in asked for index in each) == list(range(5))
+
+
+def test_very_many_partitions_that_all_wait_are_looked_at_once(many: Leader) -> None:
+    for _ in range(3):
+        request = many.asked()
+        many.fetched(*(data(index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER) for index in told(request)))
+    many.answer(RequestFailure("gone")) if many.asked() else None
+    many.context.now_ms = BACKOFF_MS - 1
+    for _ in range(4):
+        assert many.asked() is None
+    assert many.fetcher.next_wakeup_ms == BACKOFF_MS
 
 
 # --- Errors of a partition

@@ -44,16 +44,15 @@ class FetchSessionHandler:
         """True if the next request must have all partitions."""
         return self.epoch == INITIAL_EPOCH
 
-    def full_request(self, partitions: Mapping[TopicIdPartition, RequestedPartition]) -> list[FetchTopic]:
-        """Return the topics of a full request."""
-        assert self.is_full
-        self.partitions = dict(partitions)
-        return _topics(self.partitions)
-
-    def incremental_request(
+    def next_request(
         self, changed: Mapping[TopicIdPartition, RequestedPartition | None]
     ) -> tuple[list[FetchTopic], list[ForgottenTopic]]:
-        """Return the topics of an incremental request; None: do not fetch (now). Unchanged partitions are left out."""
+        """Return the topics of the next request; None: do not fetch (now). Unchanged partitions are left out.
+
+        A full request begins the session with these partitions alone.
+        """
+        if self.is_full:
+            self.partitions = {}
         sent: dict[TopicIdPartition, RequestedPartition] = {}
         forgotten: list[TopicIdPartition] = []
         for partition, requested in changed.items():

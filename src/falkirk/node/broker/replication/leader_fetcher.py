@@ -10,6 +10,7 @@ leader epoch, a truncation) over many steps, a few partitions in each. The next 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.broker.replication.context import endpoint_of
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.sliced_work import SlicedWork, Slices
     from falkirk.protocol.endpoint import Endpoint
-    from falkirk.protocol.messages.fetch_request import ForgottenTopic
     from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse
     from falkirk.protocol.schema import WireMessage
+
+REQUESTED_AT_ONCE: Final = 2_000
+"""How many partitions join a fetch session, or change in it, with one request: some 5 ms."""
 
 SYNCED_AT_ONCE: Final = 2
 """How many partitions a slice syncs: two syncs for a leader epoch, up to eight for a truncation."""
@@ -78,6 +81,8 @@ class LeaderFetcher:
         self._throttled_until_ms = 0
         self._is_pending = False
         self._is_closed = False
+        # True once all partitions are in `_changed`, for a leader that has no session of ours.
+        self._has_begun_session = False
         # What the last response changes, as far as it needs syncs.
         self._applying: SlicedWork | None = None
         self._retry_at_ms = 0
@@ -109,23 +114,28 @@ class LeaderFetcher:
 
     # --- Periodic work
 
-    def tick(self) -> None:
-        """Send the next request, if there is anything to request."""
+    def tick(self) -> int:
+        """Send the next request, if there is anything to request; return how many partitions were looked at."""
         now_ms = self._context.now_ms
         if self._is_waiting or now_ms < self._retry_at_ms or not self._find_leader():
-            return
+            return 0
         for key in [key for key in self._delayed if self.partitions[key].delayed_until_ms <= now_ms]:
             del self._delayed[key]
             self._changed[key] = None
         if now_ms < self._throttled_until_ms and not self._has_work:
-            return
-        unsynced = [self.partitions[key] for key in self._changed if self.partitions[key].is_truncating]
+            return 0
+        if self._session.is_full and not self._has_begun_session:
+            self._has_begun_session = True
+            self._changed |= dict.fromkeys(self.partitions)
+        changed = [self.partitions[key] for key in islice(self._changed, REQUESTED_AT_ONCE)]
+        unsynced = [followed for followed in changed if followed.is_truncating]
         if unsynced:
             self._begin(self._truncate_without_epochs(unsynced))
         elif self._resets:
             self._request_offsets()
         else:
             self._fetch()
+        return len(changed)
 
     @property
     def next_wakeup_ms(self) -> int | None:
@@ -159,32 +169,24 @@ class LeaderFetcher:
         return endpoint is not None
 
     def _fetch(self) -> None:
+        """Request some of the changed partitions; of very many, the others join the session with the next requests."""
         settings, session = self._context.settings, self._session
         self._hold_throttled()
-        changed, self._changed = self._changed, {}
+        some = list(islice(self._changed, REQUESTED_AT_ONCE))
         gone, self._removed = self._removed, {}
-        forgotten: list[ForgottenTopic] = []
-        if session.is_full:
-            topics = session.full_request(
-                {
-                    followed.partition.topic_id_partition: requested
-                    for followed in self.partitions.values()
-                    if (requested := self._requested(followed)) is not None
-                }
-            )
-        else:
-            wanted: dict[TopicIdPartition, RequestedPartition | None] = dict.fromkeys(gone)
-            for key in changed:
-                followed = self.partitions[key]
-                wanted[followed.partition.topic_id_partition] = self._requested(followed)
-            topics, forgotten = session.incremental_request(wanted)
+        wanted: dict[TopicIdPartition, RequestedPartition | None] = dict.fromkeys(gone)
+        for key in some:
+            del self._changed[key]
+            followed = self.partitions[key]
+            wanted[followed.partition.topic_id_partition] = self._requested(followed)
+        topics, forgotten = session.next_request(wanted)
         if not session.partitions and not forgotten:
             return
         version = self._context.image.features.metadata_version
         request = FetchRequest(
             replica_id=-1,
             replica_state=ReplicaState(self._context.node_id, self._context.broker_epoch),
-            max_wait_ms=settings.replica_fetch_wait_max_ms,
+            max_wait_ms=0 if self._changed else settings.replica_fetch_wait_max_ms,
             min_bytes=settings.replica_fetch_min_bytes,
             max_bytes=settings.replica_fetch_response_max_bytes,
             session_id=session.session_id,
@@ -247,6 +249,7 @@ class LeaderFetcher:
 
     def _fetched(self, answer: WireMessage | RequestFailure) -> None:
         session = self._session
+        self._has_begun_session = False
         if isinstance(answer, RequestFailure):
             session.failed()
             self._back_off(answer.reason)

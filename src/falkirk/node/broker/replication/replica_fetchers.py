@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from falkirk.node.broker.replication.leader_fetcher import LeaderFetcher
+from falkirk.node.broker.replication.leader_fetcher import REQUESTED_AT_ONCE, LeaderFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,9 +56,13 @@ class ReplicaFetchers:
 
     def tick(self) -> None:
         """Send what is due; close connections without partitions."""
+        left = REQUESTED_AT_ONCE
         for leader_id, fetcher in list(self._fetchers.items()):
+            if left <= 0:
+                # The others are still due.
+                return
             if fetcher.partitions:
-                fetcher.tick()
+                left -= fetcher.tick()
             else:
                 fetcher.close()
                 del self._fetchers[leader_id]
