@@ -1,15 +1,20 @@
 """Offsets of many partitions are read and written some at a time, and answered as one request's."""
 
+from typing import Any
+
 import pytest
 from group_cluster import GroupCluster
 from transaction_cluster import TransactionCluster
 
+from falkirk.node.broker.coordinator_runtime import hosted_shard
+from falkirk.node.effects import Send
 from falkirk.node.handlers import write_txn_markers
 from falkirk.node.handlers.parts import requested_topics
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import OffsetDeleteRequest, OffsetFetchRequest, WriteTxnMarkersRequest
+from falkirk.protocol.messages import JoinGroupRequest, OffsetDeleteRequest, OffsetFetchRequest, WriteTxnMarkersRequest
 from falkirk.protocol.messages import offset_delete_request as deletions
 from falkirk.protocol.messages import offset_fetch_request as fetches
+from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 from falkirk.protocol.messages.write_txn_markers_request import WritableTxnMarker, WritableTxnMarkerTopic
 
 pytestmark = pytest.mark.source
@@ -99,6 +104,33 @@ def test_many_markers_are_written_some_at_a_time(monkeypatch: pytest.MonkeyPatch
     unknown = {("t", 7), ("no", 0)}
     assert errors == dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) | {("t", i): 0 for i in ALL_OF_T}
     assert [cluster.committed("t", index) for index in ALL_OF_T] == [[b"value"]] * 7
+
+
+def test_many_members_that_have_waited_for_the_last_are_answered_some_in_a_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hosted_shard, "REPLIES_AT_ONCE", 3)
+    cluster = GroupCluster(brokers=1, offsets_partitions=1, properties={"group.initial.rebalance.delay.ms": "3000"})
+    broker = cluster.coordinator("g")
+    protocols = [JoinGroupRequestProtocol("range", b"")]
+    clients = [cluster.client(broker) for _ in range(10)]
+    sent = [
+        (client, client.send(JoinGroupRequest("g", 60_000, 60_000, "", None, "consumer", protocols), 3))
+        for client in clients
+    ]
+    node, answered = cluster.network.hosts[broker].running, [0]
+    step = node.step
+
+    def observed(events: Any, now_ms: int) -> Any:
+        effects = step(events, now_ms)
+        answered.append(sum(isinstance(effect, Send) for effect in effects))
+        return effects
+
+    monkeypatch.setattr(node, "step", observed)
+    cluster.run_until(lambda: all(number in client.answers for client, number in sent))
+    assert len({client.answers[number].member_id for client, number in sent}) == 10
+    assert {client.answers[number].error_code for client, number in sent} == {0}
+    assert max(answered) <= 2 * 3
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 9])

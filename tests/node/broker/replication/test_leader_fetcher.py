@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from falkirk.metadata.image.partition import Partition as PartitionState
-from falkirk.node.broker.replication import leader_fetcher
+from falkirk.node.broker.replication import leader_fetcher, replica_fetchers
 from falkirk.node.broker.replication.hosted_partition import HostedPartition
 from falkirk.node.broker.replication.leader_fetcher import LeaderFetcher
+from falkirk.node.broker.replication.replica_fetchers import ReplicaFetchers
 from falkirk.node.broker.replication.settings import ReplicationSettings
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.sliced_work import SlicedWorks
@@ -112,9 +113,14 @@ class Leader:
     # What tests say and see.
 
     def replica(
-        self, key: TopicIdPartition, *batches: bytes, high_watermark: int = 0, disk: MemoryDisk | None = None
+        self,
+        key: TopicIdPartition,
+        *batches: bytes,
+        high_watermark: int = 0,
+        disk: MemoryDisk | None = None,
+        leader_id: int = LEADER,
     ) -> HostedPartition:
-        """Have the follower fetch one more partition, whose log has these batches."""
+        """Have the follower fetch one more partition, whose log has these batches; of `LEADER`, by its fetcher."""
         log = LogOpening(
             disk=disk or MemoryDisk(),
             directory=f"/d0/t-{key.partition}",
@@ -130,8 +136,9 @@ class Leader:
             log.append_as_follower(each)
         log.update_high_watermark(high_watermark)
         partition = HostedPartition(key, self.context, None, lambda _: None, lambda *_: None)  # type: ignore[arg-type]
-        partition.make_follower(state(LEADER_EPOCH), log)
-        self.fetcher.add(partition)
+        partition.make_follower(state(LEADER_EPOCH, leader_id), log)
+        if leader_id == LEADER:
+            self.fetcher.add(partition)
         return partition
 
     def asked(self) -> Any:
@@ -155,8 +162,8 @@ class Leader:
         self.answer(ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", [data])]))
 
 
-def state(leader_epoch: int) -> PartitionState:
-    return PartitionState((1, 2), (ZERO_UUID,) * 2, (1, 2), LEADER, leader_epoch, leader_epoch)
+def state(leader_epoch: int, leader_id: int = LEADER) -> PartitionState:
+    return PartitionState((1, 2), (ZERO_UUID,) * 2, (1, 2), leader_id, leader_epoch, leader_epoch)
 
 
 def told(request: FetchRequest) -> dict[int, tuple[int, int, int]]:
@@ -303,6 +310,24 @@ def test_very_many_partitions_that_all_wait_are_looked_at_once(many: Leader) -> 
     for _ in range(4):
         assert many.asked() is None
     assert many.fetcher.next_wakeup_ms == BACKOFF_MS
+
+
+def test_requests_to_many_leaders_are_made_in_several_steps(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (leader_fetcher, replica_fetchers):
+        monkeypatch.setattr(module, "REQUESTED_AT_ONCE", 4)
+    quota: Any = SimpleNamespace(is_exceeded=False, is_throttled=lambda _: False)
+    outbound: Any = leader
+    fetchers = ReplicaFetchers(leader.context, outbound, quota, lambda *_: None)
+    for index in range(15):
+        leader_id = 11 + index // 3
+        leader.context.image.cluster.brokers[leader_id] = broker_at(leader_id)
+        fetchers.follow(leader.replica(TopicIdPartition(TOPIC_ID, "t", index), leader_id=leader_id))
+    sent = []
+    for _ in range(4):
+        fetchers.tick()
+        sent.append([fields["endpoint"].port for _, _, fields in leader.sent])
+        leader.sent.clear()
+    assert sent == [[11, 12], [13, 14], [15], []]
 
 
 # --- Errors of a partition

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 PIECE_BYTES: Final = 128 * 1024
 """How much of a log is loaded in one step: replaying it takes some ten milliseconds."""
+REPLIES_AT_ONCE: Final = 500
+"""How many operations of a batch are answered in one step: some 5 ms."""
 MARKERS_RETRY_MS: Final = 500
 """How long markers wait if their decision was not committed in time."""
 FAULTS_MAX: Final = 3
@@ -451,7 +453,19 @@ class HostedShard(Generic[S]):
     def _when_committed(self, done: Callable[[ErrorCode], None]) -> None:
         self._context.replicas.await_replicated(self.key, timeout_ms=self._context.commit_timeout_ms, done=done)
 
-    def _answer_all(self, replies: Iterable[Reply], error: ErrorCode) -> None:
+    def _answer_all(self, replies: Sequence[Reply], error: ErrorCode) -> None:
+        if len(replies) > REPLIES_AT_ONCE:
+            # As when thousands of members of a group have waited for the last one.
+            self._context.step.works.begin(f"answers of {self._partition}", self._answer_slices(replies, error))
+        else:
+            self._answer(replies, error)
+
+    def _answer_slices(self, replies: Sequence[Reply], error: ErrorCode) -> Slices:
+        for at in range(0, len(replies), REPLIES_AT_ONCE):
+            self._answer(replies[at : at + REPLIES_AT_ONCE], error)
+            yield
+
+    def _answer(self, replies: Iterable[Reply], error: ErrorCode) -> None:
         for reply in replies:
             done = self._waiting.pop(reply.token, None)
             # Missing if the shard was dropped: that was its answer.
