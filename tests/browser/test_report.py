@@ -81,6 +81,20 @@ def test_a_cluster_is_found_by_a_part_of_its_name(pages, reports, clusters):
     assert visible_rows(page, "clusters").count() == clusters
 
 
+def test_clusters_are_chosen_and_sorted_by_a_tag(pages, reports):
+    report = reports(200)
+    page = pages.open(report.url)
+    page.locator("#clusters").get_by_label("team").select_option("team 1")
+    names = visible_rows(page, "clusters").locator("td:nth-child(2)").all_text_contents()
+    assert sorted(names) == sorted(name for name, team in report.fleet.teams.items() if team == "team 1")
+    page.locator("#clusters").get_by_label("team").select_option("all")
+    column = page.locator("#clusters th", has_text="team")
+    place = column.evaluate("head => head.cellIndex") + 1
+    column.get_by_role("button").click()
+    teams = page.locator(f"#clusters tbody td:nth-child({place})").all_text_contents()
+    assert teams == sorted(report.fleet.teams.values())
+
+
 def test_a_number_at_the_top_chooses_its_clusters(pages, reports):
     report = reports(200)
     page = pages.open(report.url)

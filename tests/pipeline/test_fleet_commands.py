@@ -98,6 +98,12 @@ REFUSALS = [
     (("fleet", "ingest", "c", "--spark-conf", "x"), 2, "--spark-conf: 'x' is not KEY=VALUE"),
     (("fleet", "ingest", "c", "--clusters", "or*"), 1, "--clusters: no cluster of the inputs is called or*"),
     (("fleet", "stream", "c", "--clusters", ","), 2, "--clusters: names no cluster"),
+    (("fleet", "report", "--to", "3.9", "--warehouse", "empty-one", "--clusters", ","), 2, "--clusters: names no"),
+    (
+        ("fleet", "report", "--to", "3.9", "--warehouse", "empty-one", "--status-of", "stage=production"),
+        2,
+        "--status-of: 'stage=production' is not TAG=VALUE; tags are owner, team, region, environment",
+    ),
     (("fleet", "ingest", "c", "--request-log", "none"), 1, "none: no such file or directory"),
     (("fleet", "report", "--to", "3.9"), 1, "fleet-warehouse: no warehouse here; `falkirk fleet ingest` makes one"),
     (("fleet", "report", "--to", "3.2"), 1, "3.2: "),
@@ -215,6 +221,9 @@ def test_an_ingest_and_a_report_say_what_they_did(spark, falkirk, tmp_path):
     falkirk("fleet", "report", "--to", "4.4", "--out", "again")
     same = falkirk("fleet", "diff", "fleet-report", "again", "--json")
     assert (same.exit_code, json.loads(same.stdout)["differences"]) == (0, [])
+    elsewhere = falkirk("fleet", "report", "--to", "3.9", "--out", "x", "--clusters", "or*")
+    assert (elsewhere.exit_code, elsewhere.stdout, (tmp_path / "x").exists()) == (1, "", False)
+    assert re.fullmatch(r"--clusters: no cluster of \S+ is called or\*\n", elsewhere.stderr)
     mine = falkirk("fleet", "report", "--to", "3.9", "--out", "fleet")
     assert (mine.exit_code, mine.stderr) == (1, "fleet: not empty, and no report; name a new or empty directory\n")
 
@@ -228,6 +237,9 @@ def test_tables_are_exported_to_formats_that_spark_writes(spark, falkirk, tmp_pa
         answer = falkirk(*words)
         assert json.loads(answer.stdout)["rows"] == {name: ingested["rows"][name] for name in ("topics", "partitions")}
     assert spark.read.orc(str(tmp_path / "orc" / "partitions")).count() == ingested["rows"]["partitions"]
+    of_one = falkirk(*words, "--out", tmp_path / "one", "--clusters", ingested["changed"][0])
+    assert json.loads(of_one.stdout)["rows"] == {"topics": 5, "partitions": 100}
+    assert [path.name for path in (tmp_path / "one" / "topics").glob("c*")] == [f"cluster={ingested['changed'][0]}"]
     refused = falkirk("fleet", "export", "--format", "delta", "--out", tmp_path / "delta")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr.startswith("format delta: this Spark (4.")

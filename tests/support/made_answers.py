@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from falkirk.pipeline.reports.answers import Answers
+from falkirk.pipeline.tables.trends import TRENDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,8 @@ SCHEMAS = {
         warnings=FINDINGS,
     ),
     "levels": _columns(
-        "cluster_id metadata_version", level=pa.int32(), releases=pa.list_(pa.string()), last_timestamp=TIME
+        "cluster_id metadata_version owner team region environment", level=pa.int32(),
+        releases=pa.list_(pa.string()), last_timestamp=TIME,
     ),
     "feature_levels": _columns(
         "feature", from_level=pa.int32(), to_level=pa.int32(), offset=pa.int64(), timestamp=TIME
@@ -67,6 +69,11 @@ SCHEMAS = {
     "feature_use": _columns(
         "feature used_by unit", level=pa.int32(), needed_level=pa.int32(), count=pa.int64(), last_timestamp=TIME
     ),
+    "client_days": _columns(
+        "software_name software_version", day=pa.date32(), requests=pa.int64(), client_ids=pa.int64(),
+        connections=pa.int64(),
+    ),
+    "trends": {"cluster": pa.string()} | {field.name: field.type for field in TRENDS.schema},
     "problems": _columns("source kind detail", position=pa.int64(), count=pa.int64()),
 }  # fmt: skip
 """Answer -> its columns, those that a report reads."""
@@ -89,6 +96,7 @@ class MadeFleet:
     losses: Counter = field(default_factory=Counter)
     changes: Counter = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
+    teams: dict[str, str] = field(default_factory=dict)
 
     def add(self, answer: str, **row) -> None:
         """Add a row to an answer."""
@@ -132,7 +140,10 @@ def _add_cluster(fleet: MadeFleet, cluster: str, chance: random.Random) -> None:
         changes=[("elr_to_isr", changed)] if changed else [], inaccessible=[], dropped_features=[],
         lowered_features=[], blockers=[], warnings=[],
     )  # fmt: skip
-    fleet.add("levels", **of, cluster_id="x" * 22, level=level, releases=["4.0", "4.2"], last_timestamp=BEGIN)
+    team = fleet.teams[cluster] = f"team {len(fleet.teams) % 3}"
+    fleet.add(
+        "levels", **of, cluster_id="x" * 22, level=level, releases=["4.0", "4.2"], last_timestamp=BEGIN, team=team
+    )
     fleet.add("minimum_versions", **of, metadata_version="3.7-IV0", level=15)
     day = BEGIN + timedelta(days=chance.randrange(200))
     for before, after, at in ((None, 21, BEGIN), (21, level, day)):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import fnmatch
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
+from falkirk.pipeline.errors import InventoryError
 from falkirk.storage.log_dir_names import is_plain_name
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from falkirk.pipeline.filesystem import Location
     from falkirk.storage.meta_properties import MetaProperties
     from falkirk.storage.properties_file import PropertiesFile
@@ -20,6 +24,20 @@ UNKNOWN_CLUSTER: Final = "(unknown)"
 def is_cluster_name(text: str) -> bool:
     """Return whether a text may name a cluster in the warehouse: it becomes part of file names there."""
     return text == UNKNOWN_CLUSTER or is_plain_name(text)
+
+
+def names_chosen(names: Collection[str], patterns: Sequence[str], *, among: str) -> frozenset[str]:
+    """Return the names that match one of the patterns of `--clusters`, and UNKNOWN_CLUSTER, which may be any of them.
+
+    Raises InventoryError for a pattern that matches none `among` those.
+    """
+    chosen = {UNKNOWN_CLUSTER}
+    for pattern in patterns:
+        matching = fnmatch.filter(names, pattern)
+        if not matching:
+            raise InventoryError(f"--clusters: no cluster of {among} is called {pattern}")
+        chosen.update(matching)
+    return frozenset(chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +75,10 @@ class ClusterTags:
     team: str | None = None
     region: str | None = None
     environment: str | None = None
+
+
+TAGS: Final = tuple(field.name for field in fields(ClusterTags))
+"""Names of the tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

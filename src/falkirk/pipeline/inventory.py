@@ -21,7 +21,6 @@ their `meta.properties`, and each cluster is named by its id.
 
 from __future__ import annotations
 
-import fnmatch
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -38,6 +37,7 @@ from falkirk.pipeline.fleet import (
     FleetNode,
     RequestLog,
     is_cluster_name,
+    names_chosen,
 )
 from falkirk.storage.bounded_read import read_bounded
 from falkirk.storage.errors import CorruptFileError
@@ -120,11 +120,7 @@ def only_clusters(fleet: Fleet, patterns: Sequence[str]) -> Fleet:
     """
     if not patterns:
         return fleet
-    names = [cluster.name for cluster in fleet.clusters]
-    for pattern in patterns:
-        if not fnmatch.filter(names, pattern):
-            raise InventoryError(f"--clusters: no cluster of the inputs is called {pattern}")
-    wanted = {name for pattern in patterns for name in fnmatch.filter(names, pattern)} | {UNKNOWN_CLUSTER}
+    wanted = names_chosen([cluster.name for cluster in fleet.clusters], patterns, among="the inputs")
     return Fleet(
         clusters=tuple(cluster for cluster in fleet.clusters if cluster.name in wanted),
         problems={name: rows for name, rows in fleet.problems.items() if name in wanted},

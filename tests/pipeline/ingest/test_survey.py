@@ -19,6 +19,7 @@ from falkirk.pipeline.warehouse.commit import Change
 from falkirk.pipeline.warehouse.manifest import Manifest
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.batch_builder import build_batch
+from falkirk.protocol.messages import TopicRecord
 from falkirk.protocol.record import Record
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.watch.journal import Bookmark, Journal
@@ -145,6 +146,31 @@ def rows_of(warehouse, table):
     place = Warehouse.open(str(warehouse))
     files = [path for path in live_files(place) if path.startswith(f"{table}/")]
     return [row for path in files for row in parquet.ParquetFile(warehouse / path).read().to_pylist()]
+
+
+DAY_MS = 86_400_000
+# 2026-11-24 at midnight, UTC.
+MIDNIGHT_MS = 1_795_478_400_000
+
+
+def test_each_days_last_ingest_leaves_a_mark(tmp_path):
+    made = MadeCluster(root=tmp_path / "c").make()
+
+    def ingested_at(ms, **options):
+        ingested(made.root, tmp_path / "w", at_ms=ms, **options)
+        return [(row["day"].day, row["partitions"], row["end_offset"]) for row in rows_of(tmp_path / "w", "trends")]
+
+    [(_, _, end)] = ingested_at(MIDNIGHT_MS)
+    assert ingested_at(MIDNIGHT_MS + DAY_MS, rebuild=True) == [(24, 0, end), (25, 0, end)]
+    made.append((TopicRecord("orders", b"o" * 16), 0))
+    assert ingested_at(MIDNIGHT_MS + 2 * DAY_MS - 1) == [(24, 0, end), (25, 0, end + 1)]
+    # A day without a change leaves none, and no ingest forgets others.
+    assert ingested_at(MIDNIGHT_MS + 3 * DAY_MS) == [(24, 0, end), (25, 0, end + 1)]
+    made.append((TopicRecord("bills", b"b" * 16), 0))
+    found = ingested_at(MIDNIGHT_MS + 9 * DAY_MS, tables=["topics"])
+    assert found == [(24, 0, end), (25, 0, end + 1), (3, 0, end + 2)]
+    ingested(replace(fleet_cluster(made.root), as_of=end), tmp_path / "w", at_ms=MIDNIGHT_MS + 12 * DAY_MS)
+    assert [row["day"].day for row in rows_of(tmp_path / "w", "trends")] == [24, 25, 3]
 
 
 def watched(made, journal):

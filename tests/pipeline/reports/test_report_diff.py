@@ -68,6 +68,11 @@ def test_reports_on_different_targets_are_refused():
         diff_reports(report(), report(to="4.0-IV3"))
 
 
+def test_reports_on_different_clusters_are_refused():
+    with pytest.raises(WarehouseError, match=r"different clusters: a, or-\* and all"):
+        diff_reports(report() | {"only": ["a", "or-*"]}, report())
+
+
 @pytest.mark.parametrize("text", [None, "{", "[]", '{"to": 1}'])
 def test_what_is_no_report_is_refused_by_name(tmp_path, text):
     if text is not None:

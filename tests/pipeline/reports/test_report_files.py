@@ -41,6 +41,8 @@ def test_every_kind_of_loss_has_words():
 
 def test_levels_and_apis_have_names():
     assert level_text("metadata.version", 21) == "3.9-IV0"
+    # Of a node that is newer than this falkirk.
+    assert level_text("metadata.version", 99) == "99"
     assert (level_text("group.version", 1), level_text("group.version", 0)) == ("1", "off")
     assert (api_text("Fetch", 1, 13), api_text(None, 99, 0)) == ("Fetch v13", "unknown API 99 v0")
 

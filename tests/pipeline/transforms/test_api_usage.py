@@ -13,7 +13,7 @@ from falkirk.pipeline.readers.chunks import Chunk
 from falkirk.pipeline.readers.origin import Origin
 from falkirk.pipeline.readers.requests import RequestReport, read_requests
 from falkirk.pipeline.tables.requests import REQUESTS
-from falkirk.pipeline.transforms.api_usage import API_USAGE, USAGE_COLUMNS, api_usage, known_usage
+from falkirk.pipeline.transforms.api_usage import API_USAGE, USAGE_COLUMNS, api_usage, client_days, known_usage
 from falkirk.pipeline.transforms.client_blockers import client_blockers, client_changes
 from falkirk.versions.release import Release
 
@@ -103,6 +103,30 @@ def test_every_line_is_counted_once(usage):
     for row in usage.used:
         found[*(row[key] for key in keys), row["is_forwarded"]] += row["requests"]
     assert found == wanted
+
+
+@pytest.mark.slow
+def test_clients_are_counted_by_day_and_software(spark):
+    software = {"software_name": "librdkafka", "software_version": "2.3.0"}
+    later = {"timestamp": START.replace(day=2, hour=23)}
+    rows = [
+        line("a", 18, 3, **software),
+        # The day before named the software of the connection.
+        line("a", 0, 7, **later),
+        line("a", 0, 8, client_id="d", **later),
+        line("b", 0, 8, **later),
+        line("replica", 1, 15, client_id="broker-2-fetcher-0"),
+        line("heartbeat", 19, 5, is_forwarded=True, **software),
+        line(None, 3, 9, client_id=None, listener=None, principal=None, timestamp=None),
+    ]
+    lines = pa.Table.from_batches([REQUESTS.rows(rows)]).append_column("cluster", pa.array(["x"] * len(rows)))
+    found = client_days()({REQUESTS.name: spark.createDataFrame(lines.replace_schema_metadata())}).collect()
+    assert {(row.day and row.day.day, row.software_name, *row[4:]) for row in found} == {
+        (1, "librdkafka", 1, 1, 1),
+        (2, "librdkafka", 2, 2, 1),
+        (2, None, 1, 1, 1),
+        (None, None, 1, 0, 0),
+    }
 
 
 @pytest.mark.slow

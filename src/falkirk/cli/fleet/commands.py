@@ -67,6 +67,10 @@ ClustersOption = Annotated[
     str | None,
     typer.Option("--clusters", metavar="NAME,...", help="Only these clusters of the inputs; patterns as orders-*."),
 ]
+ChosenOption = Annotated[
+    str | None,
+    typer.Option("--clusters", metavar="NAME,...", help="Only these clusters of the warehouse; patterns as orders-*."),
+]
 KeepSecretsOption = Annotated[
     bool,
     typer.Option("--keep-secrets", help="Keep passwords and SCRAM credentials in the tables; marks the warehouse."),
@@ -141,6 +145,15 @@ def report_command(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where report.html, report.json and Parquet files go.")
     ] = Path("fleet-report"),
+    clusters: ChosenOption = None,
+    status_of: Annotated[
+        str | None,
+        typer.Option(
+            "--status-of",
+            metavar="TAG=VALUE,...",
+            help="Only clusters with these tags decide the exit status: environment=production.",
+        ),
+    ] = None,
     ghost_days: Annotated[
         int, typer.Option("--ghost-days", metavar="N", help="Fenced for so long, a broker counts as gone.", min=0)
     ] = 7,
@@ -150,16 +163,25 @@ def report_command(
 ) -> NoReturn:
     """Report what a level or release would cost the fleet, and which clusters are blocked.
 
-    Exit status: 1 if a cluster is blocked, else 3 if something would be lost, else 0.
+    Exit status: 1 if a cluster is blocked, else 3 if something would be lost, else 0. With --status-of clusters with
+    other tags do not count; the report has them all the same.
     """
     from falkirk.pipeline.reports.fleet_report import make_report  # noqa: PLC0415 - same
     from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - the extra `spark` may be missing
 
     target = parse_target(to, read_by=release)
-    place = Warehouse.open(warehouse)
+    place, names, tags = Warehouse.open(warehouse), _names(clusters), _tags(status_of)
     with _spark(master, spark_conf) as spark, PhaseProgress() as progress:
         report = make_report(
-            spark, place, out, target.metadata_version, target.release, ghost_days=ghost_days, progress=progress
+            spark,
+            place,
+            out,
+            target.metadata_version,
+            target.release,
+            clusters=names,
+            status_of=tags,
+            ghost_days=ghost_days,
+            progress=progress,
         )
     choose_output(json=json).show(ReportView(report, out))
     raise typer.Exit(report.status)
@@ -233,6 +255,7 @@ def export_command(
     ],
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the tables go, as Spark names it.")],
     warehouse: WarehouseOption = DEFAULT_WAREHOUSE,
+    clusters: ChosenOption = None,
     tables: TablesOption = None,
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
@@ -243,9 +266,9 @@ def export_command(
     from falkirk.pipeline.warehouse.warehouse import Warehouse  # noqa: PLC0415 - same
 
     wanted = _tables(tables)
-    place = Warehouse.open(warehouse)
+    place, names = Warehouse.open(warehouse), _names(clusters)
     with _spark(master, spark_conf) as spark, PhaseProgress() as progress:
-        rows = export(spark, place, out, format_=format_, tables=wanted, progress=progress)
+        rows = export(spark, place, out, format_=format_, tables=wanted, clusters=names, progress=progress)
     choose_output(json=json).show(ExportView(out, rows))
 
 
@@ -375,6 +398,19 @@ def _names(text: str | None) -> tuple[str, ...]:
     if text is not None and not names:
         raise WrongUsageError("--clusters: names no cluster")
     return names
+
+
+def _tags(text: str | None) -> dict[str, set[str]]:
+    """Return the values of each tag of `--status-of`."""
+    from falkirk.pipeline.fleet import TAGS  # noqa: PLC0415 - the extra `spark` may be missing
+
+    found: dict[str, set[str]] = {}
+    for part in () if text is None else text.split(","):
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name not in TAGS or not value:
+            raise WrongUsageError(f"--status-of: {part!r} is not TAG=VALUE; tags are {', '.join(TAGS)}")
+        found.setdefault(name, set()).add(value)
+    return found
 
 
 def _tables(text: str | None) -> frozenset[str]:

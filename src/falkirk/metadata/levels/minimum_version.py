@@ -100,7 +100,7 @@ def minimum_version(
     """
     version, count = floor, 0
     because: tuple[Because, ...] = ()
-    for level, rules in groupby(_rules_from_the_top(image, floor), key=lambda rule: rule.level or 0):
+    for level, rules in groupby(forcing_rules(image, floor), key=lambda rule: rule.level or 0):
         forcing = _matches(image, list(rules))
         because = tuple(islice(forcing, because_max))
         if because:
@@ -115,7 +115,13 @@ def minimum_version(
     return MinimumVersion(version=version, because=because, because_count=count, features=tuple(needs))
 
 
-def _rules_from_the_top(image: MetadataImage, floor: MetadataVersion) -> list[LossRule]:
+def forcing_objects(image: MetadataImage) -> Iterator[Because]:
+    """Yield every object that some level, not below FLOOR, cannot hold as it is."""
+    return _matches(image, forcing_rules(image))
+
+
+def forcing_rules(image: MetadataImage, floor: MetadataVersion = FLOOR) -> list[LossRule]:
+    """Return the rules by which an object can force a level above `floor`, the highest level first."""
     own = image.features.metadata_version or METADATA_VERSIONS[-1]
     rules = [rule for rule in CATALOGUE if rule.level is not None and rule.outcome is Outcome.LOST]
     rules = [rule for rule in rules if rule.has_meaning(own)]

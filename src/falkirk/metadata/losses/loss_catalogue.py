@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 
+ELR_TO_ISR: Final = "elr_to_isr"
+"""Kind of a partition whose eligible leader replicas become in-sync."""
 _HAS_ELR: Final = LongerThan("eligible_leader_replicas", 0)
 _HAS_LAST_KNOWN_ELR: Final = LongerThan("last_known_elr", 0)
 _NO_ISR: Final = IsEmpty("isr")
@@ -176,7 +178,7 @@ CATALOGUE: Final = (
         fields=("value",),
     ),
     LossRule(
-        kind="elr_to_isr",
+        kind=ELR_TO_ISR,
         record="PartitionRecord",
         level=_since("4.0-IV1"),
         condition=_NO_ISR & _HAS_ELR,

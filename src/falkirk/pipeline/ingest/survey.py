@@ -24,6 +24,7 @@ from falkirk.pipeline.state.metadata.log_dir_rows import log_dir_row
 from falkirk.pipeline.state.metadata_state import STATE_TABLES, metadata_state
 from falkirk.pipeline.tables.clusters import LOG_DIRS, PROBLEMS
 from falkirk.pipeline.tables.groups import COMMITTED_OFFSETS, GROUP_MEMBERS, GROUP_RECORDS, GROUPS, TRANSACTIONS
+from falkirk.pipeline.tables.trends import TRENDS
 from falkirk.pipeline.tables.watch import WATCH_EVENTS, WATCH_WAYS
 from falkirk.pipeline.warehouse.data_files import DataFileWriter
 from falkirk.pipeline.warehouse.manifest import Manifest, Piece
@@ -32,7 +33,9 @@ from falkirk.storage.bootstrap_checkpoint import FILE_NAME as BOOTSTRAP_CHECKPOI
 from falkirk.storage.partition_directory import GROUPS_TOPIC, METADATA_DIRECTORY, TRANSACTIONS_TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
 
     from falkirk.pipeline.filesystem import Location
     from falkirk.pipeline.fleet import FleetCluster, FleetNode, RequestLog
@@ -174,6 +177,8 @@ class _Surveyor:
             self._cluster, tables=frozenset(wanted) | {PROBLEMS.name}, ingested_at_ms=self._options.at_ms
         )
         with self._writer() as writer:
+            if TRENDS.name in state.tables:
+                writer.write(TRENDS.name, self._earlier_days(state.tables[TRENDS.name]))
             for table, batches in state.tables.items():
                 for rows in batches:
                     writer.write(table, rows)
@@ -189,6 +194,13 @@ class _Surveyor:
             )
         self._found.pieces.append(piece)
         return piece
+
+    def _earlier_days(self, found: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+        """Return the trend of other days than are found: no file of the cluster has them any longer."""
+        days = {day for rows in found for day in rows.column("day").to_pylist()}
+        before = self._before["metadata"].files if "metadata" in self._before else ()
+        rows = [row for file in before if file.table == TRENDS.name for row in self._warehouse.rows(file)]
+        return TRENDS.rows([row for row in rows if row["day"] not in days])
 
     def _state_tables(self, key: str, possible: frozenset[str]) -> tuple[str, ...]:
         """Return the tables to make of a state: the wanted ones and those already there, so that all agree."""

@@ -16,8 +16,10 @@ from pyspark.sql import functions as sf
 
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables.clusters import CLUSTERS, PROBLEMS
+from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage
+from falkirk.pipeline.tables.trends import TRENDS
+from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage, client_days
 from falkirk.pipeline.transforms.blockers import blockers
 from falkirk.pipeline.transforms.client_blockers import client_changes
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
@@ -64,18 +66,24 @@ _SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]]
     "client_changes": lambda question: client_changes(question.release, question.at),
     "feature_use": lambda _: feature_use(),
     "problems": lambda _: lambda tables: tables[PROBLEMS.name],
-    "feature_levels": lambda _: lambda tables: tables["feature_levels"],
+    "client_days": lambda _: client_days(),
+    "feature_levels": lambda _: lambda tables: tables[FEATURE_LEVELS.name],
+    "trends": lambda _: lambda tables: tables[TRENDS.name],
 }
-"""Answers that need only the tables; the last two are tables repeated in the report."""
+"""Answers that need only the tables; some are tables, repeated in the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The target of a report, and after how many days a fenced broker counts as gone."""
+    """The target of a report, and after how many days a fenced broker counts as gone.
+
+    `clusters` are the names and patterns that the report is on; none: all of them.
+    """
 
     at: MetadataVersion
     release: Release
     ghost_days: int
+    clusters: tuple[str, ...] = ()
 
 
 class ClusterRows:
@@ -104,10 +112,13 @@ class Answers:
         self.folder = folder
 
     def store(self, name: str, frame: DataFrame) -> None:
-        """Compute an answer and store it."""
+        """Compute an answer and store it; the order of its rows depends on nothing but the rows."""
         path = self.folder / name
         path.mkdir(parents=True)
-        parquet.write_table(frame.toArrow(), path / f"{name}.parquet", compression="zstd")
+        found = frame.toArrow()
+        plain = [field.name for field in found.schema if not pa.types.is_nested(field.type)]
+        found = found.sort_by([(each, "ascending") for each in plain])
+        parquet.write_table(found, path / f"{name}.parquet", compression="zstd")
 
     def rows(
         self,
@@ -133,7 +144,7 @@ class Answers:
         return ClusterRows(self._read(name, (CLUSTER, *order), where))
 
     def _read(self, name: str, order: Order, where: pc.Expression | None) -> pa.Table:
-        # Spark would need a job for each answer; the files are local.
+        # Spark would need a job for each answer; the files are local. Rows that are equal here stay as they are stored.
         table = parquet.read_table(self.folder / name, filters=where)
         if not order:
             return table

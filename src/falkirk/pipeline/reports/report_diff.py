@@ -49,11 +49,14 @@ def read_document(report: Path) -> Document:
 
 
 def diff_reports(before: Document, after: Document) -> list[Difference]:
-    """Return what differs, by cluster. Raises WarehouseError for reports on different targets."""
+    """Return what differs, by cluster. Raises WarehouseError for reports on different targets or clusters."""
     targets = [(document["to"]["name"], document["to"]["release"]) for document in (before, after)]
     if targets[0] != targets[1]:
         names = " and ".join(f"{name} (Kafka {release})" for name, release in targets)
         raise WarehouseError(f"the reports have different targets: {names}")
+    chosen = [", ".join(document.get("only") or ("all",)) for document in (before, after)]
+    if chosen[0] != chosen[1]:
+        raise WarehouseError(f"the reports are on different clusters: {' and '.join(chosen)}")
     old, new = (_by_cluster(document) for document in (before, after))
     return [
         each for cluster in sorted(old.keys() | new.keys()) for each in _of(cluster, old.get(cluster), new.get(cluster))

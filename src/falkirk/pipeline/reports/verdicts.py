@@ -80,7 +80,6 @@ class Verdict:
             "summary": self.summary,
             "losses": dict(sorted(self.losses.items())),
             "changes": dict(sorted(self.changes.items())),
-            "tags": {},
             "blockers": [blocker.as_json() for blocker in self.blockers],
             "warnings": [warning.as_json() for warning in self.warnings],
             "dropped_features": list(self.dropped_features),

@@ -70,6 +70,16 @@ def _levels(row: Row) -> Cells:
     return feature, before, after, row["offset"], day_text(row["timestamp"])
 
 
+def _trend(row: Row) -> Cells:
+    level, lowest, supported_min, supported_max = (
+        level_text(METADATA_VERSION, row[name])
+        for name in ("metadata_version", "lowest_level", "supported_min", "supported_max")
+    )
+    lost = "; ".join(f"{loss_words(each['kind']).title} ({each['count']:,})" for each in row["losses"])
+    supported = supported_max and f"{supported_min} to {supported_max}"
+    return row["day"].isoformat(), level, lowest, lost, supported, row["partitions"], row["fenced_brokers"]
+
+
 def _return(row: Row) -> Cells:
     before, after = (level_text(METADATA_VERSION, row[name]) for name in ("from_level", "to_level"))
     first = row["kind"] and loss_words(row["kind"]).title
@@ -242,6 +252,36 @@ LEVELS: Final = View(
     nothing="No log has a change of a level: the levels come from the oldest snapshots.",
     chosen_by=("feature",),
 )
+TRENDS: Final = View(
+    name="trends",
+    answer="trends",
+    title="How it went",
+    text="How each cluster stood on the days of its ingests: its level, the lowest one that loses nothing, what levels "
+    "below its own would lose, and what its nodes support. On the days between it stood as before.",
+    columns=("day", "level", "lowest without loss", "lower levels lose", "nodes support", "partitions", "fenced"),
+    cells=_trend,
+    order=(("day", "descending"),),
+    fleet_order=(("day", "descending"), "cluster"),
+    nothing="No ingest has left a mark yet.",
+)
+CLIENT_DAYS: Final = View(
+    name="client_days",
+    answer="client_days",
+    title="Clients by day",
+    text="Client software in the request logs, day by day (UTC). Traffic between nodes is left out.",
+    columns=("day", "client software", "requests", "client ids", "connections"),
+    cells=lambda row: (
+        row["day"].isoformat() if row["day"] else None,
+        software_text(row["software_name"], row["software_version"]),
+        row["requests"],
+        row["client_ids"],
+        row["connections"],
+    ),
+    order=(("day", "descending"), ("requests", "descending")),
+    fleet_order=(("day", "descending"), "cluster", ("requests", "descending")),
+    nothing="No request log is here.",
+    chosen_by=("client software",),
+)
 RETURNS: Final = View(
     name="points_of_no_return",
     answer="points_of_no_return",
@@ -276,6 +316,8 @@ VIEWS: Final = (
     FORGOTTEN,
     LEVELS,
     RETURNS,
+    TRENDS,
+    CLIENT_DAYS,
     PROBLEMS,
 )
 """In the order of the pages."""

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.records.record_type import record_type_name
 from falkirk.ledger.findings import BlockerKind
-from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
+from falkirk.versions.metadata_version import METADATA_VERSION, METADATA_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 _TYPES_NAMED_MAX: Final = 3
+_NAMES: Final = {int(version.level): str(version) for version in METADATA_VERSIONS}
 BLOCKERS: Final[Mapping[str, str]] = {
     BlockerKind.NO_METADATA_VERSION: "No metadata.version is finalized",
     BlockerKind.TARGET_ABOVE: "The target is above the cluster's level",
@@ -104,12 +105,15 @@ def blocker_title(kind: str) -> str:
 
 
 def level_text(feature: str, level: int | None) -> str | None:
-    """Return a level as people name it: a metadata.version by its release, 0 as off."""
+    """Return a level as people name it: a metadata.version by its release, 0 as off, others by their number.
+
+    A node may support levels that no release known here has.
+    """
     if level is None:
         return None
     if level == 0:
         return "off"
-    return str(MetadataVersion.of_level(level)) if feature == METADATA_VERSION else str(level)
+    return _NAMES.get(level, str(level)) if feature == METADATA_VERSION else str(level)
 
 
 def api_text(name: str | None, key: int | None, version: int) -> str:

@@ -20,6 +20,7 @@ from falkirk.pipeline.state.metadata.other_state import other_state
 from falkirk.pipeline.state.partitions.elr_clears import elr_clears
 from falkirk.pipeline.state.partitions.partition_rows import partitions_of, topic_rows
 from falkirk.pipeline.state.partitions.topic_lives import topic_lives
+from falkirk.pipeline.state.trend import trend_row
 from falkirk.pipeline.state.unknown_tag_rows import unknown_tag_rows
 from falkirk.pipeline.tables import TABLES
 from falkirk.protocol.messages import RemoveTopicRecord
@@ -55,6 +56,7 @@ STATE_TABLES: Final = frozenset(
         "client_quotas",
         "producer_ids",
         "unknown_tags",
+        "trends",
         "problems",
     }
 )
@@ -93,7 +95,7 @@ def metadata_state(
 def _bulk(tables: frozenset[str]) -> frozenset[str]:
     """Return the bulk record types that the tables need."""
     wanted = set()
-    if tables & _OF_ALL or tables & {"topics", "partitions"}:
+    if tables & _OF_ALL or tables & {"topics", "partitions", "trends"}:
         wanted |= {TOPIC, PARTITION, PARTITION_CHANGE}
     if tables & _OF_ALL or "configs" in tables:
         wanted |= {TOPIC, CONFIG}
@@ -138,6 +140,7 @@ class _Tables:
             "client_quotas": rows.client_quotas,
             "producer_ids": rows.producer_ids,
             "unknown_tags": self._unknown_tag_rows,
+            "trends": self._trend_rows,
             "problems": self._problem_rows,
         }
         return {
@@ -172,6 +175,12 @@ class _Tables:
                 "ingested_at": self._ingested_at_ms,
             }
         ]
+
+    def _trend_rows(self) -> list[Row]:
+        """Return the row of the ingest's day; a state of the past leaves none."""
+        if not self._cluster.nodes or self._ingested_at_ms is None or self._cluster.as_of is not None:
+            return []
+        return [trend_row(self._others.image, self._partitions, self._read.end_offset, self._ingested_at_ms)]
 
     def _log_dir_rows(self) -> list[Row]:
         return [log_dir_row(log_dir, node.node_id) for node in self._cluster.nodes for log_dir in node.log_dirs]

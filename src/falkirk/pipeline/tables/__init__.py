@@ -20,6 +20,7 @@ from falkirk.pipeline.tables.metadata_state import (
     UNKNOWN_TAGS,
 )
 from falkirk.pipeline.tables.requests import REQUESTS
+from falkirk.pipeline.tables.trends import TRENDS
 from falkirk.pipeline.tables.watch import WATCH_EVENTS, WATCH_WAYS
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ TABLES: Final[dict[str, Table]] = {
         CLIENT_QUOTAS,
         PRODUCER_IDS,
         UNKNOWN_TAGS,
+        TRENDS,
         GROUP_RECORDS,
         GROUPS,
         GROUP_MEMBERS,

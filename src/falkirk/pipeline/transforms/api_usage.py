@@ -99,18 +99,7 @@ def api_usage() -> Transform:
     """Return a row for each client, API and version (USAGE_COLUMNS)."""
 
     def transform(tables: Tables) -> DataFrame:
-        lines = require_columns(tables, REQUESTS, *_LINE_COLUMNS)
-        forwarded = sf.coalesce("is_forwarded", sf.lit(False))
-        # A forwarded request came over a connection of the broker, not of the client.
-        own = lines.withColumns({"is_forwarded": forwarded, "connection": sf.when(~forwarded, sf.col("connection"))})
-        # Lines of a connection are alike, so the following steps see few rows.
-        kinds = own.groupBy(*(name for name in own.columns if name != "timestamp")).agg(
-            sf.count("*").alias("requests"),
-            sf.min("timestamp").alias("first_timestamp"),
-            sf.max("timestamp").alias("last_timestamp"),
-        )
-        complete = _with_inter_broker(_with_software(kinds))
-        grouped = complete.groupBy(*(name for name in USAGE_COLUMNS if name not in _MEASURES))
+        grouped = _lines(tables).groupBy(*(name for name in USAGE_COLUMNS if name not in _MEASURES))
         connection = sf.when(sf.col("connection").isNotNull(), sf.struct("node_id", "connection"))
         usage = grouped.agg(
             sf.sum("requests").alias("requests"),
@@ -121,6 +110,45 @@ def api_usage() -> Transform:
         return _with_negotiation(usage).select(*USAGE_COLUMNS)
 
     return transform
+
+
+def client_days() -> Transform:
+    """Return for each day (UTC) and client software how many requests it sent, and how many client.ids it had then.
+
+    Columns: cluster, day, software_name, software_version (null: unknown), requests, client_ids, connections. Nodes'
+    own traffic and forwarded requests are left out.
+    """
+
+    def transform(tables: Tables) -> DataFrame:
+        of_clients = _lines(tables).filter(~sf.col("is_inter_broker") & ~sf.col("is_forwarded"))
+        return of_clients.groupBy(CLUSTER, "day", "software_name", "software_version").agg(
+            sf.sum("requests").alias("requests"),
+            sf.countDistinct("client_id").alias("client_ids"),
+            sf.countDistinct("node_id", "connection").alias("connections"),
+        )
+
+    return transform
+
+
+def _lines(tables: Tables) -> DataFrame:
+    """Return the lines of each connection that are alike on a day as one row, with their sender."""
+    lines = require_columns(tables, REQUESTS, *_LINE_COLUMNS)
+    forwarded = sf.coalesce("is_forwarded", sf.lit(False))
+    # A forwarded request came over a connection of the broker, not of the client.
+    own = lines.withColumns(
+        {
+            "is_forwarded": forwarded,
+            "connection": sf.when(~forwarded, sf.col("connection")),
+            "day": sf.col("timestamp").cast("date"),
+        }
+    )
+    # Lines of a connection are alike, so the following steps see few rows.
+    kinds = own.groupBy(*(name for name in own.columns if name != "timestamp")).agg(
+        sf.count("*").alias("requests"),
+        sf.min("timestamp").alias("first_timestamp"),
+        sf.max("timestamp").alias("last_timestamp"),
+    )
+    return _with_inter_broker(_with_software(kinds))
 
 
 def known_usage(tables: Tables) -> DataFrame:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as sf
 
+from falkirk.metadata.losses.loss_catalogue import ELR_TO_ISR
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.metadata_state import BROKERS
 from falkirk.pipeline.tables.table import CLUSTER
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _OWN_LEVEL: Final = "own_level"
 _ELR_ENABLED: Final = "elr_enabled"
 _STOPPED_BROKERS: Final = "stopped_brokers"
-_ELR_TO_ISR: Final = "elr_to_isr"
 
 
 def with_log_dirs(rows: DataFrame, conditions: Iterable[Condition], tables: Tables) -> DataFrame:
@@ -78,7 +78,7 @@ def with_elr_enabled(
 
 def with_stopped_brokers(rows: DataFrame, rules: Iterable[LossRule], tables: Tables) -> DataFrame:
     """Join the brokers that were stopped cleanly, if a rule depends on them (see `costs_nothing`)."""
-    if not any(rule.kind == _ELR_TO_ISR for rule in rules):
+    if not any(rule.kind == ELR_TO_ISR for rule in rules):
         return rows
     brokers = require_columns(tables, BROKERS, "broker_id", "fenced", "in_controlled_shutdown")
     stopped = brokers.filter(sf.col("fenced") & sf.col("in_controlled_shutdown"))
@@ -92,7 +92,7 @@ def costs_nothing(rule: LossRule) -> Column:
     Eligible leader replicas have every committed message, and become in-sync. Those of brokers that were stopped
     cleanly still have them when they start; after a crash the controller has to know that they are eligible only.
     """
-    if rule.kind != _ELR_TO_ISR:
+    if rule.kind != ELR_TO_ISR:
         return sf.lit(False)
     stopped = sf.coalesce(_STOPPED_BROKERS, sf.array().cast("array<int>"))
     return sf.size(sf.array_except("eligible_leader_replicas", stopped)) == 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
 
+from falkirk.pipeline.fleet import TAGS
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.feature_targets import finalized_levels
@@ -26,7 +27,7 @@ def levels() -> Transform:
     """Return a row for each cluster whose metadata was read.
 
     Columns: cluster, cluster_id, level (null: no metadata.version is finalized), metadata_version (its name), releases
-    (those that run the level, `3.9`), features (the other finalized levels by name), last_timestamp.
+    (those that run the level, `3.9`), features (the other finalized levels by name), last_timestamp, and its TAGS.
     """
 
     def transform(tables: Tables) -> DataFrame:
@@ -34,7 +35,7 @@ def levels() -> Transform:
         features = others.groupBy(CLUSTER).agg(
             sf.map_from_entries(sf.array_sort(sf.collect_list(sf.struct("feature", "level")))).alias("features")
         )
-        clusters = require_columns(tables, CLUSTERS, "cluster_id", "metadata_version", "last_timestamp")
+        clusters = require_columns(tables, CLUSTERS, "cluster_id", "metadata_version", "last_timestamp", *TAGS)
         level = sf.col("metadata_version").cast("int")
         return clusters.join(features, CLUSTER, "left").select(
             CLUSTER,
@@ -44,6 +45,7 @@ def levels() -> Transform:
             _releases(level).alias("releases"),
             sf.coalesce("features", sf.create_map().cast("map<string,int>")).alias("features"),
             "last_timestamp",
+            *TAGS,
         )
 
     return transform

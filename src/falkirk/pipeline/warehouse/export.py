@@ -10,10 +10,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from falkirk.pipeline.errors import WarehouseError
+from falkirk.pipeline.fleet import names_chosen
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from falkirk.pipeline.spark.job_progress import Progress
@@ -21,15 +24,24 @@ if TYPE_CHECKING:
 
 
 def export(
-    spark: SparkSession, warehouse: Warehouse, out: str, *, format_: str, tables: frozenset[str], progress: Progress
+    spark: SparkSession,
+    warehouse: Warehouse,
+    out: str,
+    *,
+    format_: str,
+    tables: frozenset[str],
+    clusters: Sequence[str] = (),
+    progress: Progress,
 ) -> dict[str, int]:
     """Write each table to a directory below `out`, a path or URI as Spark has it; return the rows of each.
 
-    Output is partitioned by cluster and replaces what is there of each cluster, so a second run changes nothing. Raises
-    WarehouseError, before anything is written, for a format that this Spark cannot write.
+    Output is partitioned by cluster and replaces what is there of each cluster, so a second run changes nothing; of
+    `clusters` (names, patterns) alone if there are any. Raises WarehouseError, before anything is written, for a format
+    that this Spark cannot write, InventoryError for a pattern that matches no cluster.
     """
+    chosen = names_chosen(warehouse.clusters(), clusters, among=warehouse.uri) if clusters else None
     _check_format(spark, format_, out)
-    found = FleetTables(spark, warehouse)
+    found = FleetTables(spark, warehouse, clusters=chosen)
     rows = {}
     for number, name in enumerate(sorted(tables)):
         progress.update(f"writing {format_}", number, len(tables))

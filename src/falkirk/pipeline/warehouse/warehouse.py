@@ -23,10 +23,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-from pyarrow import fs
+from pyarrow import fs, parquet
 
 import falkirk
 from falkirk.pipeline.errors import WarehouseError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from falkirk.pipeline.warehouse.commit import Change
+    from falkirk.pipeline.warehouse.manifest import DataFile
 
 _OWN: Final = "_falkirk"
 _WAREHOUSE: Final = f"{_OWN}/warehouse.json"
@@ -139,9 +140,17 @@ class Warehouse:
         """Return the manifest of a cluster; None if the warehouse holds nothing of it."""
         return self._decode(_manifest_path(cluster), Manifest)
 
+    def clusters(self) -> list[str]:
+        """Return the names of all clusters, in order."""
+        return [name.removesuffix(_JSON) for name in self._list(_CLUSTERS) if name.endswith(_JSON)]
+
     def manifests(self) -> list[Manifest]:
         """Return all manifests, by name of the cluster."""
         return self._decode_all(_CLUSTERS, Manifest)
+
+    def rows(self, file: DataFile) -> list[dict[str, Any]]:  # Any: values of columns
+        """Read a data file of few rows."""
+        return parquet.read_table(self.path(file.path), filesystem=self.filesystem, partitioning=None).to_pylist()
 
     def mark(self, number: int | None = None) -> Mark:
         """Return the mark of a commit, or of the last one; number 0 if there was none yet. Raises WarehouseError."""

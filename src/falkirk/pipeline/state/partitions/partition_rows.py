@@ -80,6 +80,12 @@ class Partitions:
                 [arrays[name] for name in PARTITIONS.schema.names], schema=PARTITIONS.schema
             )
 
+    def lists(self, name: str) -> Column:
+        """Return a list of each partition that exists, by the name of its column; uuids as bytes."""
+        if not len(self.alive):
+            return self.state.lists[name].values.slice(0, 0)
+        return _lists(self.state.lists[name], self.alive)
+
     def of_each_topic(self) -> Ints:
         """Count the partitions of each topic's life."""
         return np.bincount(self.keys.life[self.alive], minlength=len(self.lives))
