@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from falkirk.pipeline.filesystem import open_location
-from falkirk.pipeline.ingest.run_unit import run_unit
+from falkirk.pipeline.ingest.run_unit import run_units
 from falkirk.pipeline.ingest.survey import IngestOptions
 from falkirk.pipeline.ingest.unit import Unit, UnitKind
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet
@@ -47,7 +47,7 @@ def read(path: Path, folder: str) -> None:
     """Do a worker's task in a separate process, and print its peak memory."""
     place = str(Path(folder) / f"warehouse-{path.stem}")
     Warehouse.make(place)
-    options = IngestOptions(warehouse=place, run="run", tables=frozenset(TABLES), split_bytes=path.stat().st_size)
+    options = IngestOptions(warehouse=place, tables=frozenset(TABLES), split_bytes=path.stat().st_size)
     unit = Unit(
         kind=UnitKind.METADATA_RECORDS,
         cluster="c",
@@ -55,7 +55,7 @@ def read(path: Path, folder: str) -> None:
         node_id=1,
         end=path.stat().st_size,
     )
-    run_unit(unit, options)
+    run_units([unit], options)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 

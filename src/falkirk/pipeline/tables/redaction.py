@@ -31,6 +31,8 @@ REDACTED: Final = "(redacted)"
 _KINDS: Final[dict[int, Kind]] = {TOPIC: "topic", BROKER: "server", CLIENT_METRICS: "client_metrics", GROUP: "group"}
 # Records -> fields of their JSON form.
 _SECRET_FIELDS: Final = {"UserScramCredentialRecord": ("salt", "storedKey", "serverKey")}
+# Columns of a record that may have secrets; those of partitions and topics cannot.
+_TOLD_IN: Final = ("json", "config", "unknown_tagged_fields")
 # What a later release adds to these may be a secret, too.
 _WITH_SECRETS: Final = (*_SECRET_FIELDS, "ConfigRecord")
 
@@ -52,6 +54,8 @@ def _redacted_unknown_tags(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _redacted_records(rows: pa.RecordBatch) -> pa.RecordBatch:
+    if all(rows.column(name).null_count == rows.num_rows for name in _TOLD_IN):
+        return rows
     names, columns = rows.column("record_name"), {}
     with_secrets = _has_secrets(names)
     if not pc.any(with_secrets).as_py():
