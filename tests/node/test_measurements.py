@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
+from falkirk import slices
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER
 from falkirk.node.connections.api_uses import API_USES_MAX, OTHER, ApiUses
 from falkirk.node.events import BytesReceived
 from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, MetadataRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
+from falkirk.simulation.machine.step_costs import StepCosts
 from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
@@ -91,6 +93,23 @@ def test_a_broker_counts_its_partitions_and_those_that_lack_replicas():
 
     after = measured(network, 101).partitions
     assert (after.led, after.under_replicated, after.under_min_isr) == (4, 4, 0)
+
+
+def test_many_partitions_are_counted_some_at_a_time(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 10)
+    network = a_cluster(101)
+    topic = CreatableTopic(name="orders", num_partitions=95, replication_factor=1)
+    network.client(101, BROKER_LISTENER).ask(CreateTopicsRequest([topic], 30_000), 5)
+    network.run_for(2_000)
+    node, costs, spent = network.hosts[101].running, StepCosts(), []
+    measuring, found = node.measure_slices(), []
+    while not found:
+        costs.measure(lambda: found.extend([] if next(measuring, True) is None else [True]))
+        spent.append(costs.last.us)
+    assert len(spent) == 1 + 95 // 10
+    # What else is measured is in the last one.
+    assert max(spent[:-1]) < 2 * min(spent[1:-1])
+    assert measured(network, 101).partitions.led == 95
 
 
 def test_requests_are_counted_by_api_version_and_software_answered_unread_or_not():
