@@ -56,6 +56,11 @@ def compile_sliced_decoder(
     return _compile(layout, title, counts_elements=True, in_slices=True)
 
 
+def is_light(field: WireField) -> bool:
+    """Return whether an element of an array is a number or a run of numbers, which counts once."""
+    return field.type in FIXED or (field.struct is not None and is_plain(field.struct))
+
+
 def _compile(layout: StructLayout, title: str, *, counts_elements: bool, in_slices: bool) -> Callable[..., Any]:
     compiler = _DecoderCompiler(counts_elements=counts_elements, in_slices=in_slices)
     result = compiler.struct(layout)
@@ -252,7 +257,7 @@ class _DecoderCompiler:
             size = FIXED[field.type][1] if field.type in FIXED else 1
             self.source.line(f"if {length}{f' * {size}' if size > 1 else ''} > end - p: raise Malformed")
             self._lengths.append(length)
-            self._count(length if _is_light(field) else f"{OBJECT_WEIGHT} * {length}")
+            self._count(length if is_light(field) else f"{OBJECT_WEIGHT} * {length}")
             return self._elements(field, length)
 
         return self._sized(condition, read)
@@ -384,10 +389,6 @@ class _DecoderCompiler:
         if absent.struct is None:
             return "()"
         return "[]" if absent.is_array else f"{self.source.constant(absent.struct, 'C')}()"
-
-
-def _is_light(field: WireField) -> bool:
-    return field.type in FIXED or (field.struct is not None and is_plain(field.struct))
 
 
 def _array_table(character: str) -> tuple[Any, ...]:  # Any: same
