@@ -19,9 +19,13 @@ _MASK: Final = (1 << 32) - 1
 def java_string_hash(text: str) -> int:
     """Return `String.hashCode`, as a signed int of 32 bits."""
     value = 0
-    data = text.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        value = (31 * value + (data[at] << 8 | data[at + 1])) & _MASK
+    if text.isascii():
+        for code in text.encode():
+            value = (31 * value + code) & _MASK
+    else:
+        data = text.encode("utf-16-be", "surrogatepass")
+        for at in range(0, len(data), 2):
+            value = (31 * value + (data[at] << 8 | data[at + 1])) & _MASK
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
