@@ -12,6 +12,7 @@ from replica_cluster import ReplicaCluster
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.protocol.uuid import uuid_text
+from falkirk.slices import exhaust
 from falkirk.storage.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def test_of_two_directories_between_which_a_replica_moves_only_the_broken_one_go
     for _ in range(20):
         assert cluster.produce("t", b"v", index=moved) == 0
     key = TopicPartition("t", moved)
-    assert cluster.replicas(BROKER).alter_replica_log_dirs({key: "/d2"}) == {key: ErrorCode.NONE}
+    assert exhaust(cluster.replicas(BROKER).alter_replica_log_dirs({key: "/d2"})) == {key: ErrorCode.NONE}
 
     fail(cluster, broken)
     cluster.run_until(lambda: not cluster.log_dirs(BROKER)[broken])

@@ -15,6 +15,7 @@ from falkirk.node.broker.transaction_coordinator.marker_writer import MarkerWrit
 from falkirk.node.handlers.parts.handler_result import (
     AnswerInSlices,
     AnswerLater,
+    AnswerLaterInSlices,
     EncodedPieces,
     EncodedResponse,
     InPieces,
@@ -92,6 +93,8 @@ def pending_response(view: BrokerView, request: WireMessage, version: int | None
         result = exhaust(result.slices)
     if isinstance(result, AnswerLater):
         result.start(answers.append)
+    elif isinstance(result, AnswerLaterInSlices):
+        exhaust(result.start(answers.append))
     else:
         answers.append(result)
 

@@ -19,7 +19,7 @@ from falkirk.storage.log.read import TimestampOffset
 from falkirk.storage.log.unified_log import UnifiedLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_image import MetadataImage
 
@@ -150,6 +150,7 @@ class FakeReplicas(ReplicaManager):
         self.asked.append(("delete", (dict(offsets), timeout_ms)))
         self._tell(lambda: done({key: self.results.get(key, RecordsDeleted(low_watermark=7)) for key in offsets}))
 
-    def alter_replica_log_dirs(self, wanted) -> Mapping[TopicPartition, ErrorCode]:
+    def alter_replica_log_dirs(self, wanted) -> Generator[None, None, Mapping[TopicPartition, ErrorCode]]:
         self.asked.append(("alter", dict(wanted)))
+        yield
         return {key: self.results.get(key, ErrorCode.NONE) for key in wanted}

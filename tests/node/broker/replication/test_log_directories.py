@@ -10,11 +10,17 @@ from node_network import directory_id
 from replica_cluster import ReplicaCluster
 
 from falkirk.metadata.image.configs import BROKER, GROUP, TOPIC
-from falkirk.node.broker.replication import replica_changes
+from falkirk.node.broker.replication import future_replicas, replica_changes
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import DescribeLogDirsRequest, IncrementalAlterConfigsRequest
+from falkirk.protocol.messages import (
+    AlterReplicaLogDirsRequest,
+    DescribeLogDirsRequest,
+    IncrementalAlterConfigsRequest,
+)
+from falkirk.protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDir, AlterReplicaLogDirTopic
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.slices import exhaust
 from falkirk.storage.log import log_manager
 
 KEY = TopicPartition("t", 0)
@@ -67,7 +73,7 @@ def test_a_replica_moves_to_another_directory_while_it_is_written():
     source = cluster.log(101, "t").directory.rpartition("/")[0]
     target = "/d2" if source != "/d2" else "/d1"
 
-    assert cluster.replicas(101).alter_replica_log_dirs({KEY: target}) == {KEY: ErrorCode.NONE}
+    assert exhaust(cluster.replicas(101).alter_replica_log_dirs({KEY: target})) == {KEY: ErrorCode.NONE}
     for number in range(10, 20):
         assert cluster.produce("t", b"%d" % number) == 0
 
@@ -82,6 +88,31 @@ def test_a_replica_moves_to_another_directory_while_it_is_written():
     assert cluster.log(101, "t").directory == f"{target}/t-0"
 
 
+def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypatch):
+    monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
+    cluster = a_cluster()
+    cluster.create("t", partitions=18, factor=1)
+    for index in range(18):
+        assert cluster.produce("t", b"kept", index=index) == 0
+    replicas, node = cluster.replicas(101), cluster.network.hosts[101].running
+    moved = tuple(index for index in range(18) if not cluster.log(101, "t", index).directory.startswith("/d2/"))
+    begun, step = [0], node.step
+
+    def observed(events, now_ms):
+        effects = step(events, now_ms)
+        begun.append(len(replicas._futures.moving()))
+        return effects
+
+    monkeypatch.setattr(node, "step", observed)
+    request = AlterReplicaLogDirsRequest([AlterReplicaLogDir("/d2", [AlterReplicaLogDirTopic("t", moved)])])
+    answer = cluster.client(101).ask(request, 2)
+    assert {each.error_code for topic in answer.results for each in topic.partitions} == {0}
+    cluster.run_until(lambda: all(cluster.log(101, "t", index).directory.startswith("/d2/") for index in range(18)))
+    # The step with the request begins with its first slice, and does another one.
+    assert max(after - before for before, after in pairwise(begun)) <= 2
+    assert [cluster.values(101, "t", index) for index in range(18)] == [[b"kept"]] * 18
+
+
 def test_a_follower_moves_too_and_is_truncated_on_its_way():
     cluster = a_cluster(2)
     cluster.create("t", replicas={0: [101, 102]})
@@ -90,7 +121,7 @@ def test_a_follower_moves_too_and_is_truncated_on_its_way():
 
     source = cluster.log(102, "t").directory.rpartition("/")[0]
     target = "/d2" if source != "/d2" else "/d1"
-    assert cluster.replicas(102).alter_replica_log_dirs({KEY: target}) == {KEY: ErrorCode.NONE}
+    assert exhaust(cluster.replicas(102).alter_replica_log_dirs({KEY: target})) == {KEY: ErrorCode.NONE}
     cluster.run_until(lambda: cluster.log(102, "t").directory == f"{target}/t-0")
 
     assert cluster.produce("t", b"5") == 0
@@ -100,7 +131,11 @@ def test_a_follower_moves_too_and_is_truncated_on_its_way():
 def test_where_a_replica_may_be_moved_to_is_checked():
     cluster = a_cluster()
     cluster.create("t", factor=1)
-    alter = cluster.replicas(101).alter_replica_log_dirs
+    begin = cluster.replicas(101).alter_replica_log_dirs
+
+    def alter(wanted):
+        return exhaust(begin(wanted))
+
     absent = TopicPartition("absent", 0)
     long = TopicPartition("x" * 220, 0)
 
@@ -113,7 +148,7 @@ def test_a_replica_of_another_broker_is_not_available():
     cluster = a_cluster(2)
     elsewhere = TopicPartition("elsewhere", 0)
     cluster.create("elsewhere", replicas={0: [102]})
-    assert cluster.replicas(101).alter_replica_log_dirs({elsewhere: "/d1"}) == {
+    assert exhaust(cluster.replicas(101).alter_replica_log_dirs({elsewhere: "/d1"})) == {
         elsewhere: ErrorCode.REPLICA_NOT_AVAILABLE
     }
 
@@ -122,7 +157,7 @@ def test_a_replica_that_is_not_here_yet_is_made_in_the_directory_that_was_asked_
     cluster = a_cluster()
     absent = TopicPartition("later", 0)
 
-    cluster.replicas(101).alter_replica_log_dirs({absent: "/d2"})
+    exhaust(cluster.replicas(101).alter_replica_log_dirs({absent: "/d2"}))
     cluster.create("later", factor=1)
 
     assert cluster.log(101, "later").directory == "/d2/later-0"
@@ -271,7 +306,10 @@ def test_no_replica_is_moved_to_a_cordoned_directory():
     source = cluster.log(101, "t").directory.rpartition("/")[0]
     closed, open_ = [path for path in ("/d0", "/d1", "/d2") if path != source]
     cordon(cluster, closed)
-    alter = cluster.replicas(101).alter_replica_log_dirs
+    begin = cluster.replicas(101).alter_replica_log_dirs
+
+    def alter(wanted):
+        return exhaust(begin(wanted))
 
     assert alter({KEY: closed}) == {KEY: ErrorCode.INVALID_REPLICA_ASSIGNMENT}
     assert alter({KEY: open_}) == {KEY: ErrorCode.NONE}

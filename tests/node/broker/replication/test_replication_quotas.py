@@ -17,6 +17,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ConfigRecord, IncrementalAlterConfigsRequest
 from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from falkirk.protocol.topic_partition import TopicPartition
+from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
 KEY = TopicPartition("t", 0)
@@ -254,7 +255,7 @@ def test_a_move_to_another_directory_comes_at_the_rate_of_its_throttle():
     source = cluster.log(101, "t").directory.rpartition("/")[0]
     target = "/d1" if source == "/d0" else "/d0"
     began_ms = cluster.network.now_ms
-    assert cluster.replicas(101).alter_replica_log_dirs({KEY: target}) == {KEY: ErrorCode.NONE}
+    assert exhaust(cluster.replicas(101).alter_replica_log_dirs({KEY: target})) == {KEY: ErrorCode.NONE}
     cluster.run(1_000)
     assert cluster.log(101, "t").directory == f"{source}/t-0"
 

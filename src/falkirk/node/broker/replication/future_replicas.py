@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.effects import Fact
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 # Copied per step, for all moving replicas together.
 PIECE_BYTES: Final = 1024 * 1024
+
+MOVES_AT_ONCE: Final = 500
+"""How many moves one step looks at."""
+MOVES_POLL_MS: Final = 100
+"""How long after a step that has found nothing to do for these the next one looks at others."""
 
 
 class _State(Enum):
@@ -97,7 +103,10 @@ class FutureReplicas:
     def tick(self) -> None:
         """Copy a piece, and complete moves that have caught up."""
         left = 0 if self._is_throttled() else PIECE_BYTES
-        for key, move in list(self._moves.items()):
+        for key, move in list(islice(self._moves.items(), MOVES_AT_ONCE)):
+            if len(self._moves) > MOVES_AT_ONCE:
+                # The next tick begins with others.
+                self._moves[key] = self._moves.pop(key)
             current, future = move.partition.log, move.partition.future_log
             if current is None or future is None:
                 self.stop(key)
@@ -119,12 +128,12 @@ class FutureReplicas:
     @property
     def next_wakeup_ms(self) -> int | None:
         """When the next `tick` is due; None if nothing is scheduled."""
-        for move in self._moves.values():
+        for move in islice(self._moves.values(), MOVES_AT_ONCE):
             current, future = move.partition.log, move.partition.future_log
             is_behind = current is not None and future is not None and future.log_end_offset < current.log_end_offset
             if is_behind or move.state is not _State.REPORTED:
                 return max(self._context.now_ms, self._throttled_until_ms)
-        return None
+        return self._context.now_ms + MOVES_POLL_MS if len(self._moves) > MOVES_AT_ONCE else None
 
     # --- Inside
 

@@ -23,10 +23,10 @@ from falkirk.node.broker.replication.replication_quotas import ReplicationQuotas
 from falkirk.node.broker.replication.waits import Waits
 from falkirk.node.errors import FatalError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.slices import exhaust
+from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from falkirk.metadata.image.metadata_delta import MetadataDelta
     from falkirk.metadata.image.metadata_image import MetadataImage
@@ -300,9 +300,19 @@ class ReplicaManager:
         """Return the state of each configured log directory, by path."""
         return {log_dir: self._log_dir(log_dir) for log_dir in self.context.config.log_dirs}
 
-    def alter_replica_log_dirs(self, wanted: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, ErrorCode]:
-        """Begin to move replicas to other log directories, by path (KIP-113)."""
-        return {key: self._moves.alter(key, log_dir) for key, log_dir in wanted.items()}
+    def alter_replica_log_dirs(
+        self, wanted: Mapping[TopicPartition, str]
+    ) -> Generator[None, None, Mapping[TopicPartition, ErrorCode]]:
+        """Begin to move replicas to other log directories, by path (KIP-113); each makes a log in a step of its own."""
+        budget = SliceBudget()
+        results: dict[TopicPartition, ErrorCode] = {}
+        has_made_log = False
+        for key, log_dir in wanted.items():
+            if has_made_log or budget.spend(DECISION_VISITS):
+                yield
+            results[key] = self._moves.alter(key, log_dir)
+            has_made_log = results[key] is ErrorCode.NONE
+        return results
 
     def disk_failed(self, log: UnifiedLog, error: OSError) -> None:
         """Take the directory of a log offline."""
