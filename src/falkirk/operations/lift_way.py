@@ -15,11 +15,12 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+# Measured by the probe of `falkirk lift run`: docs/internals/benchmarks.md.
 _NONE: Final = "none"
-_ELECTION: Final = "metadata writes: an election, about 2 s; data: none"
-_ONLY_CONTROLLER: Final = "metadata writes: a restart of the only controller; data: none"
-_HAND_OVER: Final = "metadata writes: 2 to 6 s; data: none"
-_LOWERING: Final = "metadata writes: 0.2 to 0.5 s; data: none"
+_ELECTION: Final = "metadata writes: an election, 0.2 to 1 s; data: none"
+_ONLY_CONTROLLER: Final = "metadata writes: a restart of the only controller, 5 to 15 s; data: none"
+_HAND_OVER: Final = "metadata writes: 0.2 to 1.3 s; data: none"
+_LOWERING: Final = "metadata writes: 0.2 to 0.5 s, up to 1.5 s on a busy machine; data: none"
 _PRODUCERS_WAIT: Final = (
     "producers that restart under a transactional id used before: until the broker that coordinates it is rolled"
 )
