@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from falkirk.node.config.java_classes import missing_classes
@@ -43,7 +44,7 @@ def opened(
     properties: ServerProperties, make_node: MakeNode, log: FactLog, *, request_log: RequestLog | None = None
 ) -> Iterator[OpenedNode[NodeConfig]]:
     """Open a node: sockets, locks, directories. Raises ServerError: then its directories are as they were."""
-    config = replace(properties.config, security=_security_settings(properties))
+    config = _with_absolute_log_dirs(replace(properties.config, security=_security_settings(properties)))
     _check_is_served(config)
     tls = ListenerTls.of(properties, met=(config.controller_listener_names[0], config.inter_broker_listener_name))
     locks = LogDirLocks()
@@ -65,6 +66,12 @@ def opened(
             )
         finally:
             locks.release()
+
+
+def _with_absolute_log_dirs(config: NodeConfig) -> NodeConfig:
+    config = replace(config, working_directory=str(Path.cwd()))
+    paths = tuple(dict.fromkeys(map(config.log_dir_path, config.log_dirs)))
+    return replace(config, log_dirs=paths, metadata_log_dir=config.log_dir_path(config.metadata_log_dir))
 
 
 def _made(make_node: MakeNode, config: NodeConfig, clock: Clock, locks: LogDirLocks) -> MeasuredNode:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.node.config.security_settings import SecuritySettings
 from falkirk.versions.features import FALKIRK_DOWNGRADE
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BROKER = "broker"
 CONTROLLER = "controller"
+_SLASHES: Final = re.compile("/+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,8 @@ class NodeConfig:
     snapshot_piece_bytes: int = 1024 * 1024
     # Whether every answered request is a fact (`connections.request_facts`). Not Kafka's: set by the driver.
     has_request_facts: bool = False
+    # Where relative log directories are, set by the driver; empty: they stay relative.
+    working_directory: str = ""
     # Where the driver serves metrics, host:port; None: nowhere. Not Kafka's: falkirk.metrics.listener.
     metrics_listener: str | None = None
 
@@ -121,6 +125,15 @@ class NodeConfig:
         if not self.downgrade_advertise:
             supported.pop(FALKIRK_DOWNGRADE, None)
         return supported
+
+    def log_dir_path(self, name: str) -> str:
+        """Return the path of a log directory as clients are told it: absolute, without superfluous slashes.
+
+        Source: java.io.File.getAbsolutePath, by which brokers know their directories.
+        """
+        is_relative = self.working_directory and not name.startswith("/")
+        path = f"{self.working_directory}/{name}" if is_relative else name
+        return _SLASHES.sub("/", path).rstrip("/") or "/"
 
     def _features(self, *, unstable: bool) -> dict[str, SupportedRange]:
         supported = self.release.supported_features(unstable=unstable)

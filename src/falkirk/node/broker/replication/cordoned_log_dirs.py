@@ -25,5 +25,5 @@ def cordoned_log_dirs(config: NodeConfig, configs: ConfigsImage) -> Collection[s
     if KEY not in definitions(config.release):
         return ()
     text = configs.of(BROKER, str(config.node_id)).get(KEY, config.properties.get(KEY, ""))
-    named = {name.strip() for name in text.split(",")}
-    return frozenset(config.log_dirs if ALL in named else named)
+    named = {name.strip() for name in text.split(",") if name.strip()}
+    return frozenset(config.log_dirs if ALL in named else map(config.log_dir_path, named))
