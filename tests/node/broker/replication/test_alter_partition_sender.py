@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from falkirk.node.broker.replication import alter_partition_sender
 from falkirk.node.broker.replication.alter_partition_sender import RETRY_BACKOFF_MS, AlterPartitionSender
 from falkirk.node.broker.replication.isr import AlteredIsr, ProposedIsr
 from falkirk.node.connections.outbound_connections import RequestFailure
@@ -79,6 +80,20 @@ def test_all_that_waits_goes_in_one_request_and_the_next_one_after_its_answer():
     altered = AlteredIsr(isr=(1, 2), leader_epoch=3, partition_epoch=5, leader_recovery_state=0)
     assert controller.answers == [(A, altered), (B, altered)]
     assert controller.sender.next_wakeup_ms is None
+
+
+def test_very_many_changes_go_in_several_requests(monkeypatch):
+    monkeypatch.setattr(alter_partition_sender, "CHANGES_MAX", 2)
+    controller = Controller()
+    for index in range(5):
+        controller.submit(TopicIdPartition(A.topic_id, "t", index))
+    sent = []
+    for _ in range(3):
+        controller.tick()
+        sent.append([partition.partition_index for partition in controller.sent[0][0].topics[0].partitions])
+        controller.answer(*map(made, sent[-1]))
+        assert len(controller.answers) == sum(map(len, sent))
+    assert sent == [[0, 1], [2, 3], [4]]
 
 
 def test_the_isr_goes_with_broker_epochs_where_the_version_knows_them():

@@ -759,6 +759,30 @@ def test_first_batches_of_an_epoch_are_written_over_many_steps_and_the_next_requ
     assert told(leader.asked()) == {3: (2, LEADER_EPOCH, LEADER_EPOCH)}
 
 
+def test_records_of_very_many_partitions_are_appended_over_many_steps(
+    leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partitions = [leader.replica(TopicIdPartition(TOPIC_ID, "t", index)) for index in range(9)]
+    leader.asked()
+    leader.fetched(*(data(index, records=batch(0)) for index in range(9)))
+    leader.asked()
+    # Now no epoch is new, and nothing is synced.
+    monkeypatch.setattr(leader_fetcher, "APPLIED_AT_ONCE", 4)
+    appended = []
+    topics = [FetchableTopicResponse("", TOPIC_ID, [data(index, records=batch(1)) for index in range(9)])]
+    leader.answer(FetchResponse(session_id=SESSION, responses=topics), is_applied=False)
+    while True:
+        appended.append(
+            sum(partition.log is not None and partition.log.log_end_offset == 2 for partition in partitions)
+        )
+        if not leader.context.works.is_busy:
+            break
+        assert leader.asked() is None
+        leader.context.works.progress()
+    assert appended[:3] == [4, 8, 9]
+    assert told(leader.asked()) == dict.fromkeys(range(9), (2, LEADER_EPOCH, LEADER_EPOCH))
+
+
 def test_what_is_not_written_yet_is_dropped_when_a_fetcher_is_closed(leader: Leader) -> None:
     partitions = [leader.replica(TopicIdPartition(TOPIC_ID, "t", index)) for index in range(3)]
     leader.asked()

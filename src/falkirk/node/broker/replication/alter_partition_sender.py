@@ -1,12 +1,13 @@
 """Sends ISR changes to the active controller (Kafka's AlterPartitionManager).
 
-One request at a time, with all pending changes, one per partition. A change stays pending until a controller responds,
+One request at a time, with the pending changes, one per partition. A change stays pending until a controller responds,
 even if its partition has changed and ignores the response. Source: KIP-497, KIP-841, KIP-903.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from falkirk.node.broker.replication.isr import AlteredIsr
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # controller.socket.timeout.ms; as in Kafka the request is then sent again.
 REQUEST_TIMEOUT_MS: Final = 30_000
 RETRY_BACKOFF_MS: Final = 50
+CHANGES_MAX: Final = 1_000
+"""How many changes a request has, Kafka's has all: some 10 ms, when its answer is applied too."""
 # Lower versions have no broker epochs in the ISR.
 _EPOCHS_SINCE: Final = 3
 
@@ -64,11 +67,11 @@ class AlterPartitionSender:
         self._context.wake()
 
     def tick(self) -> None:
-        """Send pending changes."""
+        """Send pending changes, of very many some."""
         context = self._context
         if self._is_pending or not self._waiting or context.now_ms < self._next_ms:
             return
-        changes = list(self._waiting.values())
+        changes = list(islice(self._waiting.values(), CHANGES_MAX))
 
         def answered(answer: WireMessage | RequestFailure) -> None:
             self._answered(changes, answer)
