@@ -359,6 +359,17 @@ def test_a_replica_that_cuts_off_what_is_committed():
     assert "is cut off at 1, its high watermark was 2" in violation(lambda: watch.step(2, A, high_watermark=1))
 
 
+def test_a_compacted_replica_may_cut_off_only_what_compaction_has_removed():
+    """Seed 50186: the leader had fetched a log without any record of an epoch that the replica had."""
+    watch = Watch(PartitionHighWatermarks(), "compacted-0")
+    watch.step(2, A, B, high_watermark=2)
+    watch.step(2, A, high_watermark=1)
+    watch.end(Log([A, None, C]), Log([A, None, C]))
+    assert "has records in 1 to 2, which another replica has cut off" in violation(
+        lambda: watch.end(Log([A, None, C]), Log([A, B, C]))
+    )
+
+
 def test_a_high_watermark_behind_the_end_of_the_log():
     watch = Watch(PartitionHighWatermarks())
     assert "has high watermark 2 and ends at 1" in violation(lambda: watch.step(2, A, high_watermark=2))

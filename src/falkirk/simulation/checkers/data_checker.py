@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.history.invariant import InvariantViolatedError
+from falkirk.simulation.plans.data_plan import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,10 @@ class DataChecker:
     def is_lossy(self, key: PartitionKey) -> bool:
         """Return whether Kafka, too, might have lost records of the partition."""
         return key in self.logs.history.lossy
+
+    def is_compacted(self, key: PartitionKey) -> bool:
+        """Return whether compaction may remove records of the partition."""
+        return self.logs.history.keeping(key) is Keeping.KEYS
 
     def place(self, broker_id: int, key: PartitionKey) -> str:
         """Return a replica's name for messages."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from falkirk.simulation.checkers.data_checker import DataChecker
-from falkirk.simulation.plans.data_plan import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +42,7 @@ class ReplicasMatch(DataChecker):
             ]
             for broker_id, log in replicas.items()
         }
-        if self._is_compacted(key):
+        if self.is_compacted(key):
             return
         first = next(iter(whole))
         for broker_id, digests in whole.items():
@@ -51,9 +50,6 @@ class ReplicasMatch(DataChecker):
                 raise self.violated(f"{self.place(broker_id, key)} is not equal to that on broker {first}")
 
     def _digests(self, key: PartitionKey, batch: RecordBatch) -> list[tuple[int, object]]:
-        if self._is_compacted(key):
+        if self.is_compacted(key):
             return [(record.offset, (record.key, record.value)) for record in batch.records()]
         return [(batch.base_offset, batch.computed_crc)]
-
-    def _is_compacted(self, key: PartitionKey) -> bool:
-        return self.logs.history.keeping(key) is Keeping.KEYS
