@@ -6,6 +6,7 @@ Items go there, and results come back, as rows of a DataFrame: Spark Connect has
 from __future__ import annotations
 
 import pickle
+from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 TASK_BYTES: Final = 16 * 1024 * 1024
 TASKS_PER_CORE: Final = 4
+_ADAPTING: Final = ("spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage")
 _TASK: Final = "task"
 _ITEM: Final = "item"
 _RESULT: Final = "result"
@@ -55,7 +57,8 @@ def run_tasks(
     work = spark.createDataFrame(table).repartitionById(len(slices), sf.col(_TASK)).select(_ITEM)
     # Tasks begin in order, so as many items as in the first ones are about those that are done.
     counts = list(accumulate(map(len, slices), initial=0))
-    with watched(spark, title, len(slices), lambda done: progress.update(title, counts[done], len(items))):
+    watching = watched(spark, title, len(slices), lambda done: progress.update(title, counts[done], len(items)))
+    with _planned_once(spark), watching:
         done = work.mapInArrow(partial(_work, function), f"{_RESULT} binary").toArrow()
     results = [pickle.loads(each.as_py()) for each in done.column(_RESULT)]  # noqa: S301 - our own workers made them
     for result in results:
@@ -73,6 +76,23 @@ def _work(function: Callable[[Any], Any], batches: Iterable[pa.RecordBatch]) -> 
             except PipelineError as error:
                 result = error
             yield pa.RecordBatch.from_pydict({_RESULT: [pickle.dumps(result)]}, schema=_RESULTS)
+
+
+@contextmanager
+def _planned_once(spark: SparkSession) -> Iterator[None]:
+    """Have Spark neither plan a query again between its stages nor compile it.
+
+    Tasks are packed already, and few rows go through. Both cost a new JVM nearly half of its processor time for a small
+    ingest.
+    """
+    before = {name: spark.conf.get(name) or "true" for name in _ADAPTING}
+    try:
+        for name in _ADAPTING:
+            spark.conf.set(name, "false")
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
 
 
 def _cores(spark: SparkSession) -> int:
