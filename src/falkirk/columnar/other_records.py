@@ -95,7 +95,9 @@ def _decoded(
     block: RecordBlock, frames: MetadataFrames, cls: type[WireMessage], version: int, row: int
 ) -> WireMessage | None:
     """Decode a record whose frame is known; None if it does not parse (`read_record` then finds the reason)."""
-    body = block.data[int(frames.body_at[row]) : int(block.value_end[row])].tobytes()
+    # Of this row alone: `value_end` is computed for all rows of the block.
+    end = int(block.parts.value_at[row]) + max(int(block.parts.value_size[row]), 0)
+    body = block.data[int(frames.body_at[row]) : end].tobytes()
     try:
         return codec.decode(cls, version, body)
     except RemoteProtocolError:

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from data_files import committed, put
 from deltalake import DeltaTable
+from py4j.java_collections import ListConverter
 
 from falkirk.pipeline.ingest.run import ingest
 from falkirk.pipeline.inventory import find_fleet
@@ -49,6 +50,19 @@ def warehouse(spark, tmp_path_factory):
     place = Warehouse.make(str(folder / "w"))
     ingest(spark, place, find_fleet([str(folder / "fleet")]))
     return place
+
+
+@pytest.mark.slow
+def test_paths_of_data_files_go_to_spark_at_once(spark, warehouse, monkeypatch):
+    """Py4J takes a call for each element of a list."""
+    convert = ListConverter.convert
+
+    def counted(converter, found, gateway):
+        assert not any(str(each).endswith(".parquet") for each in found)
+        return convert(converter, found, gateway)
+
+    monkeypatch.setattr(ListConverter, "convert", counted)
+    assert FleetTables(spark, warehouse)["topics"].select("cluster").distinct().count() == 3
 
 
 @pytest.mark.slow

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from falkirk.pipeline.spark.rows import spark_schema
+from falkirk.pipeline.spark.session import is_remote
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import CLUSTER, CLUSTER_COMMENT
 from falkirk.pipeline.warehouse.delta import data_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
     from falkirk.pipeline.tables.table import Table
     from falkirk.pipeline.warehouse.commit import Mark
     from falkirk.pipeline.warehouse.warehouse import Warehouse
 
+# No path has it.
+_BETWEEN: Final = "\0"
 _SCHEMES: Final = {"s3": "s3a"}
 _LISTED_BY_DRIVER: Final = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 
@@ -65,7 +68,17 @@ class FleetTables(Mapping[str, "DataFrame"]):
             return self._spark.createDataFrame([], schema)
         root = f"{spark_uri(self._warehouse)}/{table.name}"
         reader = self._spark.read.schema(schema).option("basePath", root)
-        return reader.parquet(*(f"{root}/{path}" for path in paths))
+        return _parquet(self._spark, reader, [f"{root}/{path}" for path in paths])
+
+
+def _parquet(spark: SparkSession, reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
+    """Read Parquet files: all paths go to Spark's JVM as one text, for Py4J takes a call for each element of a list."""
+    if is_remote(spark):
+        return reader.parquet(*paths)
+    jvm, jreader = spark._jvm, reader._jreader  # noqa: SLF001 - there is no other way past Py4J's lists
+    assert jvm is not None, "the session runs"
+    texts = jvm.java.util.regex.Pattern.compile(_BETWEEN).split(_BETWEEN.join(paths))
+    return reader._df(jreader.parquet(texts))  # noqa: SLF001 - same
 
 
 def spark_uri(warehouse: Warehouse) -> str:
