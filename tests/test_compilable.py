@@ -149,10 +149,27 @@ def classes_with_keywords(module: ast.Module) -> Iterator[ast.AST]:
     return (node for node in ast.walk(module) if isinstance(node, ast.ClassDef) and node.keywords)
 
 
+def unions_of_int_and_an_enum_of_ints(module: ast.Module) -> Iterator[ast.AST]:
+    """The union is taken for int, and the member of the enum for its number: no `isinstance` finds it any more."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            if "int" in names and names & INT_ENUMS:
+                yield node
+
+
+INT_ENUMS = {
+    node.name
+    for tree in CORE.values()
+    for node in ast.walk(tree)
+    if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("IntEnum") for base in node.bases)
+}
+
 HOT_RULES: tuple[tuple[Callable[[ast.Module], Iterator[ast.AST]], str], ...] = (
     (lazy_expressions, "next((a for a in b if a), None)"),
     (generic_dataclasses, "@dataclass()\nclass A(Generic[T]): pass"),
     (classes_with_keywords, "class A(Struct, frozen=True): pass"),
+    (unions_of_int_and_an_enum_of_ints, "def f() -> int | ErrorCode: pass"),
     (fields_of_absent_classes, 'if TYPE_CHECKING:\n    from a import B\n@dataclass()\nclass C:\n    b: "B[int]"'),
 )
 

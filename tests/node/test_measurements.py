@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
 from falkirk import slices
@@ -178,6 +179,7 @@ def test_connections_of_controllers_are_told_by_their_listener():
     assert {listener for listener, *_ in measured(network, 1).connections} == {CONTROLLER_LISTENER}
 
 
+@pytest.mark.source
 def test_a_step_tells_its_own_work_and_not_that_of_the_one_before():
     network = a_cluster(101)
     host = network.hosts[1]

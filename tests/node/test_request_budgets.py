@@ -160,6 +160,7 @@ def test_requests_that_name_partitions_may_name_many(plain: NodeNetwork) -> None
     assert ROUTES[MetadataRequest.SCHEMA.info.key].elements_max == PARTITION_ELEMENTS_MAX
 
 
+@pytest.mark.source
 def test_work_for_many_topics_grows_with_their_number(plain: NodeNetwork) -> None:
     few, many = (cost_of_deleting_offsets(plain, count) for count in (1_000, 4_000))
     assert many < 6 * few
@@ -186,6 +187,7 @@ def cost_of_deleting_offsets(cluster: NodeNetwork, count: int) -> int:
     return max(measured)
 
 
+@pytest.mark.source
 def test_groups_that_are_asked_for_in_one_request_are_described_over_many_steps(plain: NodeNetwork) -> None:
     client = plain.client(BROKER_ID, BROKER_LISTENER)
     names = tuple(f"g{number}" for number in range(2_400))

@@ -1,14 +1,19 @@
 """Large responses are made and sent over many steps."""
 
-from types import SimpleNamespace
-
 import pytest
 from node_network import BROKER_LISTENER
 from serving_cluster import BROKER_ID, a_cluster
 
+from falkirk.metadata.requests.request_context import RequestContext
+from falkirk.node.config.node_config import Listener
+from falkirk.node.connections.client_connection import ClientConnection, OpenRequest
+from falkirk.node.connections.client_connections import ClientConnections
+from falkirk.node.connections.client_usage import AddressUsage
 from falkirk.node.connections.response_sender import ResponseSender
 from falkirk.node.sliced_work import SlicedWorks
 from falkirk.protocol.codec import decode, encode
+from falkirk.protocol.connection import Connection, RequestReceived, Role
+from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import (
@@ -22,10 +27,12 @@ from falkirk.simulation.machine.step_costs import StepCosts
 
 COUNT = 5_000
 VERSION = 0
+LARGE_BYTES = 4_096
+ENDPOINT = Endpoint("127.0.0.1", 9092)
 
 
-class Clients:
-    """Records what is sent, as `ClientConnections` would."""
+class Clients(ClientConnections):
+    """Records what is sent."""
 
     def __init__(self):
         self.sent = []
@@ -48,15 +55,34 @@ class World:
     def __init__(self, *, is_large=True):
         self.clients, self.effects = Clients(), []
         self.works = SlicedWorks(lambda: None)
-        self.client = SimpleNamespace(is_closed=False)
-        self.request = SimpleNamespace(
+        api_key = DescribeProducersRequest.SCHEMA.info.key
+        self.client = ClientConnection(
+            connection_id=1,
+            listener=Listener(
+                name=BROKER_LISTENER,
+                security_protocol="PLAINTEXT",
+                endpoint=ENDPOINT,
+                advertised=ENDPOINT,
+                is_controller=False,
+            ),
+            client_host="127.0.0.1",
+            connection=Connection(role=Role.SERVER, supported={}, frame_bytes_max=1 << 20),
+            ranges={},
+            usage=AddressUsage(),
+        )
+        self.request = OpenRequest(
             client=self.client,
-            request=SimpleNamespace(response_version=VERSION),
-            context=SimpleNamespace(api_key=DescribeProducersRequest.SCHEMA.info.key, api_version=VERSION),
+            request=RequestReceived(
+                api_key=api_key,
+                api_version=VERSION,
+                correlation_id=1,
+                client_id=None,
+                frame=bytes(LARGE_BYTES if is_large else 1),
+                body_start=0,
+                sequence=0,
+            ),
+            context=RequestContext(api_key=api_key, api_version=VERSION),
             message=DescribeProducersRequest([TopicRequest("t", (0,))]),
-            outer=None,
-            is_large=is_large,
-            is_sliced=False,
         )
         self.sender = ResponseSender(self.clients, self.effects.append, now_ms=lambda: 0, works=self.works)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal
 from falkirk.node.connections.api_uses import ApiUses
 from falkirk.node.connections.client_connection import SLICED_REQUEST_BYTES, ClientConnection, OpenRequest
@@ -53,6 +55,7 @@ _ADDRESS_FRAMES_MAX: Final = 2
 HELD_BYTES_MAX: Final = 4 * 1024 * 1024
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClientConnections:
     """All accepted connections.
 

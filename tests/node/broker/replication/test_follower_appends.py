@@ -15,6 +15,7 @@ from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.append import CorruptRecordsError
 from falkirk.storage.log.log_config import LogConfig
 from falkirk.storage.log.log_opening import LogOpening
+from falkirk.storage.log.unified_log import UnifiedLog
 from falkirk.storage.memory_disk import MemoryDisk
 
 KEY = TopicIdPartition(b"t" * 16, "t", 0)
@@ -59,7 +60,7 @@ def test_batches_high_watermark_and_start_are_taken_over(follower):
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (2, 4, 5)
 
 
-class BrokenLog:
+class BrokenLog(UnifiedLog):
     """The log of a replica that moves, in a directory that has failed."""
 
     def __init__(self):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from falkirk.node.broker.replication.isr import AlteredIsr, ProposedIsr
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.log_config import LogConfig
+from falkirk.storage.log.unified_log import UnifiedLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,13 @@ KEY = TopicIdPartition(b"t" * 16, "t", 0)
 D1, D2 = b"1" * 16, b"2" * 16
 
 
-@dataclass
-class LogInMemory:
+class LogInMemory(UnifiedLog):
     """As much of a log as a leader looks at."""
 
-    log_end_offset: int = 0
-    high_watermark: int = 0
-    log_start_offset: int = 0
-    config: LogConfig = field(default_factory=LogConfig)
+    def __init__(self, log_end_offset: int, config: LogConfig) -> None:
+        self.log_end_offset = log_end_offset
+        self.high_watermark = self.log_start_offset = 0
+        self.config = config
 
     def update_high_watermark(self, offset: int) -> bool:
         assert offset <= self.log_end_offset
@@ -53,7 +52,7 @@ class Leader:
     """Broker 1 as the leader of a partition with replicas 1, 2 and 3."""
 
     def __init__(self, *, isr: tuple[int, ...] = (1, 2, 3), min_insync_replicas: int = 1, end_offset: int = 0) -> None:
-        self.log = LogInMemory(end_offset, config=LogConfig(min_insync_replicas=min_insync_replicas))
+        self.log = LogInMemory(end_offset, LogConfig(min_insync_replicas=min_insync_replicas))
         self.brokers = {
             broker: BrokerRegistration(broker, 100 + broker, bytes(16), fenced=False) for broker in (1, 2, 3)
         }

@@ -29,7 +29,7 @@ from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.log_config import LogConfig
 from falkirk.storage.log.log_opening import LogOpening
-from falkirk.storage.memory_disk import MemoryDisk
+from falkirk.storage.memory_disk import MemoryDisk, MemoryLogFile
 from falkirk.versions.metadata_version import MetadataVersion
 
 if TYPE_CHECKING:
@@ -421,15 +421,16 @@ def test_records_of_a_later_epoch_than_was_asked_for_are_not_taken(leader: Leade
     assert told(leader.asked()) == {0: (1, LEADER_EPOCH, LEADER_EPOCH)}
 
 
-def test_a_disk_that_fails_is_told_of_and_its_partition_not_fetched_any_more(leader: Leader) -> None:
+def test_a_disk_that_fails_is_told_of_and_its_partition_not_fetched_any_more(
+    leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     replica = leader.replica(A)
     leader.asked()
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(5, "broken")
 
-    assert replica.log is not None
-    replica.log.append_as_follower = fail  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(MemoryLogFile, "append", fail)
     leader.fetched(data(0, records=batch(0)))
 
     assert leader.failed == [replica]

@@ -37,33 +37,34 @@ class RecordDeletions(PartitionRequests):
             result = self._delete(key, offset)
             if count % DELETED_PER_SLICE == 0:
                 yield
-            if isinstance(result, ErrorCode):
-                deleted[key] = RecordsDeleted(error_code=result)
+            if isinstance(result, RecordsDeleted):
+                deleted[key] = result
             else:
                 required[key] = result
         wait = _DeletionWait(self._partitions, deleted, required, self._context.now_ms + timeout_ms, done)
         if not wait.try_complete():
             self._waits.watch(wait, required)
 
-    def _delete(self, key: TopicPartition, offset: int) -> int | ErrorCode:
-        """Return the offset that log starts must reach."""
+    def _delete(self, key: TopicPartition, offset: int) -> int | RecordsDeleted:
+        """Return the offset that log starts must reach, or the error."""
         if key.topic in self._context.config.release.internal_topics:
-            return ErrorCode.INVALID_TOPIC_EXCEPTION
+            return RecordsDeleted(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)
         partition = self._partitions.find(key)
         if isinstance(partition, ErrorCode):
-            return partition
+            return RecordsDeleted(error_code=partition)
         log = partition.leader_log
         if log is None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return RecordsDeleted(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
         wanted = log.high_watermark if offset == HIGH_WATERMARK else offset
         if not log.config.is_deleted or not 0 <= wanted <= log.high_watermark:
-            return ErrorCode.OFFSET_OUT_OF_RANGE if log.config.is_deleted else ErrorCode.POLICY_VIOLATION
+            error = ErrorCode.OFFSET_OUT_OF_RANGE if log.config.is_deleted else ErrorCode.POLICY_VIOLATION
+            return RecordsDeleted(error_code=error)
         try:
             if log.increment_log_start_offset(wanted):
                 self._waits.touch(key)
-        except OSError as error:
-            self._disk_failed(partition, error)
-            return ErrorCode.KAFKA_STORAGE_ERROR
+        except OSError as failure:
+            self._disk_failed(partition, failure)
+            return RecordsDeleted(error_code=ErrorCode.KAFKA_STORAGE_ERROR)
         return wanted
 
 
