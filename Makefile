@@ -49,7 +49,7 @@ test: setup ## all pure tests, seven minutes
 # The sources stay what all other targets run.
 compiled: $(COMPILED_STAMP) ## the hot modules compiled, in build/compiled (needs a C compiler)
 
-$(COMPILED_STAMP): $(STAMP) hatch_build.py tools/compile.py tools/compiled_modules.txt $(shell find src -name '*.py')
+$(COMPILED_STAMP): $(STAMP) hatch_build.py tools/compile.py tools/written_codecs.py $(wildcard tools/compiled_*.txt) $(shell find src -name '*.py')
 	rm -rf $(COMPILED) build/wheels
 	FALKIRK_COMPILED=1 $(BIN)/python -m hatchling build --target wheel --directory build/wheels
 	$(BIN)/python -m pip install --quiet --no-deps --no-index --target $(COMPILED) build/wheels/*.whl
@@ -58,7 +58,7 @@ $(COMPILED_STAMP): $(STAMP) hatch_build.py tools/compile.py tools/compiled_modul
 # The quick tests and the simulator on the compiled build. Tests marked `source` replace what is compiled.
 test-compiled: compiled ## the quick pure tests and the simulator on the compiled build
 	$(WITH_COMPILED) $(BIN)/falkirk --version | grep --quiet compiled
-	$(WITH_COMPILED) $(PURE) --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)" $(COMPILED_TESTS)
+	$(WITH_COMPILED) $(PURE) $(STUCK)=300 --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)" $(COMPILED_TESTS)
 	$(WITH_COMPILED) $(BIN)/falkirk simulate --seed 1 --runs $(SIMULATED_SEEDS) --quiet
 
 # What starts real Kafka, Spark or ZooKeeper: sixteen minutes. Needs Java 17 and Maven; fetches jars once into .cache.
@@ -85,7 +85,7 @@ format: setup ## formats the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## the benchmarks
+bench: compiled ## the benchmarks, of the source and of the compiled build
 	$(BIN)/python benchmarks/run.py
 
 # The pages of docs/ that are made from code, schemas and measurements.

@@ -1,19 +1,22 @@
 """Run every benchmark of this folder, or those named.
 
-    run.py [--json] [--write FOLDER] [--record] [NAME...]
+    run.py [--json] [--write FOLDER] [--record] [--builds source compiled] [NAME...]
     run.py longest_step failover --partitions 100000 300000 1000000 --write FOLDER
 
 `--write` leaves the lines as NAME.json and a table of them as NAME.md. `--record` adds what has a peer to
 history.jsonl, for docs/internals/benchmark-history.md (`make docs`). `--partitions` is for benchmarks that take it.
+Each benchmark is run with the source and with the compiled build, if there is one (`make compiled`).
 
 A benchmark is a Python file beside this one that prints lines of `support/line.py`; Java programs are in `java/`. Each
 runs in a process of its own, one after the other. One without its peer here says so and succeeds; a missed budget is
-reported and is no failure, because the speed of this machine varies. All of them take about half an hour.
+reported and is no failure, because the speed of this machine varies. All of them take about half an hour for a build.
 """
 
 import argparse
 import datetime as dt
 import json
+import os
+import platform
 import subprocess
 import sys
 import time
@@ -24,6 +27,10 @@ from support.line import line_text, readable, table
 
 FOLDER = Path(__file__).resolve().parent
 HISTORY = FOLDER / "history.jsonl"
+COMPILED = FOLDER.parent / "build" / "compiled"
+BUILDS = ("source", "compiled")
+# These run both builds themselves.
+OF_BOTH_BUILDS = {"compiled"}
 BENCHMARKS = sorted(path.stem for path in FOLDER.glob("*.py") if path.name != "run.py")
 
 
@@ -33,6 +40,7 @@ def main() -> int:
     parser.add_argument("--partitions", nargs="+", type=int, metavar="COUNT", help="run each named one for each count")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write lines and a table of each benchmark")
     parser.add_argument("--record", action="store_true", help="add what has a peer to history.jsonl")
+    parser.add_argument("--builds", nargs="+", choices=BUILDS, help="source, and compiled if there is such a build")
     parser.add_argument("--json", action="store_true", help="print each line as a JSON object")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
@@ -44,14 +52,24 @@ def main() -> int:
     for name in arguments.names or BENCHMARKS:
         before = len(lines)
         for options in sizes(arguments.partitions):
-            if not run(name, lines, options, as_json=arguments.json):
-                failed.append(" ".join((name, *options)))
+            failed += [
+                " ".join((name, *options, build))
+                for build in builds(name, arguments.builds)
+                if not run(name, lines, options, build, as_json=arguments.json)
+            ]
             if arguments.write is not None:
                 write(arguments.write, name, lines[before:])
     if arguments.record:
         record(HISTORY, lines)
     print(summary(lines, failed, time.monotonic() - started), file=sys.stderr)
     return 1 if failed else 0
+
+
+def builds(name: str, wanted: list[str] | None) -> list[str]:
+    """Return the builds that a benchmark is run with."""
+    if name in OF_BOTH_BUILDS:
+        return ["source"]
+    return wanted or [build for build in BUILDS if build == "source" or COMPILED.is_dir()]
 
 
 def sizes(partitions: list[int] | None) -> list[tuple[str, ...]]:
@@ -74,25 +92,29 @@ def record(history: Path, lines: list[dict[str, Any]]) -> None:
     with history.open("a") as file:
         for line in lines:
             if "ratio" in line:
-                took = {"ours": readable(line["ours_s"]), "peers": readable(line["peer_s"])}
+                took = {"ours": readable(line["ours_s"]), "peers": readable(line["peer_s"]), "build": line["build"]}
                 entry = {"date": today, "commit": commit, "work": line["name"], "peer": line["against"], **took}
                 file.write(json.dumps(entry | {"ratio": f"{line['ratio']:.2f}"}) + "\n")
 
 
-def run(name: str, lines: list[dict[str, Any]], options: tuple[str, ...], *, as_json: bool) -> bool:
+def run(name: str, lines: list[dict[str, Any]], options: tuple[str, ...], build: str, *, as_json: bool) -> bool:
     """Run one file, print its lines as they come and collect them; return whether it succeeded."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), *options, "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    environment = dict(os.environ)
+    if build == "compiled":
+        environment["PYTHONPATH"] = os.pathsep.join([str(COMPILED), *filter(None, [environment.get("PYTHONPATH")])])
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for text in process.stdout:
-            line = json.loads(text)
+            line = json.loads(text) | {"build": build, "python": platform.python_version()}
             lines.append(line | ({"options": " ".join(options)} if options else {}))
-            print(text.rstrip() if as_json else line_text(line), flush=True)
+            print(json.dumps(lines[-1]) if as_json else f"{build}: {line_text(line)}", flush=True)
     return process.returncode == 0
 
 
 def line_name(line: dict[str, Any]) -> str:
-    return f"{line['name']}, against {line['against']}" if "against" in line else line["name"]
+    name = f"{line['name']}, against {line['against']}" if "against" in line else line["name"]
+    return f"{name} ({line['build']})"
 
 
 def summary(lines: list[dict[str, Any]], failed: list[str], seconds: float) -> str:

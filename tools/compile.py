@@ -1,10 +1,12 @@
 """Compile the hot modules with mypyc, for a wheel: `compile.py TARGET`.
 
-Which: those that a broker runs through for each request of the frequent kinds, `HOT`. TARGET gets extension modules in
-the package's folders, and the one library that has all their code. docs/internals/compiled.md says more.
+Which: those that a broker runs through for each request of the frequent kinds, `HOT`, and the codecs of those requests,
+written out. TARGET gets extension modules in the package's folders, and the one library that has all their code.
+docs/internals/compiled.md says more.
 """
 
 import os
+import shutil
 import sys
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -14,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
 HOT = ROOT / "tools" / "compiled_modules.txt"
 LIBRARY = "falkirk"
+CODECS = "falkirk/protocol/codec/written_codecs.py"
 
 
 def hot_modules() -> list[str]:
@@ -39,10 +42,10 @@ def compile_modules(target: Path) -> None:
     Compiler.compile = compile_at_once
 
     # Tracebacks name files as mypyc is given them: below a folder of sys.path their lines are found.
-    os.chdir(SOURCES)
+    os.chdir(written_sources(target / "sources"))
     cache = f"--cache-dir={target / 'mypy_cache'}"
     extensions = mypycify(
-        [cache, *hot_modules()],
+        [cache, *hot_modules(), CODECS],
         opt_level=os.environ.get("FALKIRK_OPT_LEVEL", "2"),
         debug_level="0",
         multi_file=True,
@@ -60,6 +63,16 @@ def compile_modules(target: Path) -> None:
             f"--build-temp={target / 'objects'}",
         ],
     )
+
+
+def written_sources(folder: Path) -> Path:
+    """Copy the sources, with the codecs written out; return the folder."""
+    sys.path.insert(0, str(SOURCES))
+    from written_codecs import module_text  # noqa: PLC0415 - needs the package
+
+    shutil.copytree(SOURCES, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / CODECS).write_text(module_text())
+    return folder
 
 
 if __name__ == "__main__":

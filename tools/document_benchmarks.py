@@ -18,19 +18,19 @@ What [the benchmarks](benchmarks.md) measured over time, the newest last.
 Entries up to 2026-11-24 are from the tables of that page, as they changed, with the commit that wrote them.
 The machine was not the same, and often busy: compare ratios (more than 1: falkirk is faster), not times.
 
-| work | peer | measured | commit | ours | peer's | ratio |
-|---|---|---|---|---|---|---|
+| work | build | peer | measured | commit | ours | peer's | ratio |
+|---|---|---|---|---|---|---|---|
 """
-COLUMNS = ("work", "peer", "date", "commit", "ours", "peers", "ratio")
+COLUMNS = ("work", "build", "peer", "date", "commit", "ours", "peers", "ratio")
 
 
 def document() -> str:
     """Return the page: one table, with all figures of a measurement one below the other."""
-    entries = [json.loads(line) for line in HISTORY.read_text().splitlines()]
+    entries = [{"build": "source", **json.loads(line)} for line in HISTORY.read_text().splitlines()]
     first = {}
     for number, each in enumerate(entries):
         first.setdefault((each["work"], each["peer"]), number)
-    entries.sort(key=lambda each: first[each["work"], each["peer"]])
+    entries.sort(key=lambda each: (first[each["work"], each["peer"]], each["build"] != "source"))
     return HEAD + "".join(f"| {' | '.join(each[column] for column in COLUMNS)} |\n" for each in entries)
 
 

@@ -73,8 +73,9 @@ def line_text(line: Mapping[str, Any]) -> str:
 
 def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield lines as a table in Markdown."""
-    yield "| work | took | peer | ratio | budget | | load |"
-    yield "|---|---|---|---|---|---|---|"
+    pythons = " ".join(sorted({line["python"] for line in lines if "python" in line}))
+    yield f"| work, Python {pythons} | build | took | peer | ratio | budget | | load |"
+    yield "|---|---|---|---|---|---|---|---|"
     for line in lines:
         name = " ".join((line["name"], *([f"({line['options']})"] if "options" in line else [])))
         if "left_out" in line:
@@ -87,7 +88,7 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 budget = "" if line["budget"] is None else f"{line['budget']:g}"
                 cells = [readable(line["ours_s"]), readable(line["peer_s"]), f"{line['ratio']:.2f}", budget, met]
             cells.append(f"{line['load']:.0f}")
-        yield f"| {' | '.join((name, *cells))} |"
+        yield f"| {' | '.join((name, line.get('build', 'source'), *cells))} |"
 
 
 def readable(seconds: float) -> str:

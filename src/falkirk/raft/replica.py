@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING, assert_never
 
+from mypy_extensions import mypyc_attr
+
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from falkirk.protocol.messages.api_versions_request import ApiVersionsRequest
 from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse
@@ -62,6 +64,7 @@ _STEPS_MAX = 8
 """A generous limit of state changes at one moment; more would be a loop."""
 
 
+@mypyc_attr(serializable=True)
 class RaftReplica:
     """Votes, leads, follows or observes, as Kafka's KafkaRaftClient does.
 

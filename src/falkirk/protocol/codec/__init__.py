@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from falkirk.protocol.codec import decoder_compiler, encoder_compiler
+from falkirk.protocol.codec import decoder_compiler, encoder_compiler, written_codecs
 from falkirk.protocol.codec.decoder_compiler import UNLIMITED
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.codec.reference import decode_reference, encode_reference
@@ -139,16 +139,20 @@ def _does_not_parse(cls: type[WireMessage], position: int) -> RemoteProtocolErro
 def _compile_decoder(
     cls: type[WireMessage], version: int, layout: int | None
 ) -> Callable[[bytes, int, int], tuple[Any, int]]:  # Any: cls
-    found = decoder_compiler.compile_decoder(
-        message_layout(cls, version, layout),
-        f"{cls.__name__} v{version}",
-        counts_elements=cls.SCHEMA.info.kind == "request",
-    )
+    found = None if layout is not None else written_codecs.DECODERS.get((cls.__name__, version))
+    if found is None:
+        found = decoder_compiler.compile_decoder(
+            message_layout(cls, version, layout),
+            f"{cls.__name__} v{version}",
+            counts_elements=cls.SCHEMA.info.kind == "request",
+        )
     return _DECODERS.setdefault((cls, version, layout), found)
 
 
 def _compile_encoder(
     cls: type[WireMessage], version: int, layout: int | None
 ) -> Callable[[Any], list[bytes]]:  # Any: cls
-    found = encoder_compiler.compile_encoder(message_layout(cls, version, layout), f"{cls.__name__} v{version}")
+    found = None if layout is not None else written_codecs.ENCODERS.get((cls.__name__, version))
+    if found is None:
+        found = encoder_compiler.compile_encoder(message_layout(cls, version, layout), f"{cls.__name__} v{version}")
     return _ENCODERS.setdefault((cls, version, layout), found)

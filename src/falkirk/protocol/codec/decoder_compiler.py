@@ -62,6 +62,12 @@ def is_light(field: WireField) -> bool:
 
 
 def _compile(layout: StructLayout, title: str, *, counts_elements: bool, in_slices: bool) -> Callable[..., Any]:
+    source = decoder_source(layout, counts_elements=counts_elements, in_slices=in_slices)
+    return source.compile("def decode(buf, p, left):\n    end = len(buf); k = 0", title, _NAMESPACE)
+
+
+def decoder_source(layout: StructLayout, *, counts_elements: bool, in_slices: bool = False) -> Source:
+    """Return the body of the function."""
     compiler = _DecoderCompiler(counts_elements=counts_elements, in_slices=in_slices)
     result = compiler.struct(layout)
     source = compiler.source
@@ -71,7 +77,7 @@ def _compile(layout: StructLayout, title: str, *, counts_elements: bool, in_slic
         # A message without arrays is a generator, too.
         source.line("if False: yield")
     source.line(f"return {result}, p")
-    return source.compile("def decode(buf, p, left):\n    end = len(buf); k = 0", title, _NAMESPACE)
+    return source
 
 
 FAST_PATH_ERRORS: Final = (

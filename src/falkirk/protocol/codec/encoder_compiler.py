@@ -63,6 +63,12 @@ def compile_sliced_encoder(
 
 
 def _compile(layout: StructLayout, title: str, *, in_slices: bool) -> Callable[[Any], Any]:
+    source = encoder_source(layout, in_slices=in_slices)
+    return source.compile("def encode(m):\n    out = []; joined = []", title, _NAMESPACE)
+
+
+def encoder_source(layout: StructLayout, *, in_slices: bool = False) -> Source:
+    """Return the body of the function."""
     compiler = _EncoderCompiler(in_slices=in_slices)
     compiler.struct(layout, "m")
     compiler.flush()
@@ -70,7 +76,7 @@ def _compile(layout: StructLayout, title: str, *, in_slices: bool) -> Callable[[
         # A message without arrays is a generator, too.
         compiler.source.line("if False: yield")
     compiler.source.line("return joined + out if joined else out")
-    return compiler.source.compile("def encode(m):\n    out = []; joined = []", title, _NAMESPACE)
+    return compiler.source
 
 
 def join_small(pieces: Sequence[bytes]) -> list[bytes]:

@@ -26,7 +26,7 @@ class Source:
     """Collects the body of one function and compiles it."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
+        self.lines: list[str] = []
         self._depth = 1
         self._names = 0
         self.constants: dict[str, Any] = {}  # Any: whatever the code needs
@@ -34,11 +34,11 @@ class Source:
 
     def line(self, text: str) -> None:
         """Add one line at the current indentation."""
-        self._lines.append("    " * self._depth + text)
+        self.lines.append("    " * self._depth + text)
 
     def first_line(self, text: str) -> None:
         """Put a line before all others."""
-        self._lines.insert(0, "    " + text)
+        self.lines.insert(0, "    " + text)
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -64,7 +64,7 @@ class Source:
 
     def compile(self, head: str, title: str, namespace: dict[str, Any]) -> Callable[..., Any]:  # Any: made by exec
         """Compile `head` and the lines into a function; `title` stands in tracebacks."""
-        text = "\n".join([head, *self._lines])
+        text = "\n".join([head, *self.lines])
         scope = {**namespace, **self.constants}
         exec(compile(text, f"<codec {title}>", "exec"), scope)
         function: Callable[..., Any] = scope[head.removeprefix("def ").partition("(")[0]]

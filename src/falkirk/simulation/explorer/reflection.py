@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import is_dataclass
 from enum import Enum
-from types import MethodType
+from types import BuiltinMethodType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -62,7 +62,8 @@ class Reflection:
         names = self._slots(type(value))
         if names is None:
             return ()
-        return (*names, *getattr(value, "__dict__", ()))
+        # What a compiled class has not set yet is not there.
+        return (*(name for name in names if hasattr(value, name)), *getattr(value, "__dict__", ()))
 
     def _slots(self, class_: type) -> tuple[str, ...] | None:
         if class_ not in self._attributes:
@@ -71,9 +72,15 @@ class Reflection:
             )
             self._attributes[class_] = None
             if is_stateful and not _is_frozen(class_):
-                self._attributes[class_] = tuple(
-                    name for base in class_.__mro__ for name in base.__dict__.get("__slots__", ())
-                )
+                # A compiled class names its attributes so.
+                names = [
+                    name
+                    for base in class_.__mro__
+                    for kind in ("__slots__", "__mypyc_attrs__")
+                    for name in base.__dict__.get(kind, ())
+                    if name != "__dict__"
+                ]
+                self._attributes[class_] = tuple(dict.fromkeys(names))
         return self._attributes[class_]
 
     def _objects(self, root: object) -> Iterator[object]:
@@ -98,18 +105,18 @@ class Reflection:
             copied = class_(self._copy(each, copies) for each in value)
         elif class_ is set:
             copied = set(value)
-        elif class_ is MethodType:
-            copied = MethodType(value.__func__, self._copy(value.__self__, copies))
+        elif class_ is MethodType or class_ is BuiltinMethodType:
+            copied = getattr(self._copy(value.__self__, copies), value.__name__)
         elif class_ is MemoryLog or self._slots(class_) is not None:
             copied = copies.get(id(value)) or self._copy_of_object(value, copies)
         return copied
 
     def _copy_of_object(self, value: Any, copies: dict[int, object]) -> object:  # Any: the same
-        class_ = type(value)
+        class_: Any = type(value)  # Any: the same
         if class_ is MemoryLog:
             copied = copies[id(value)] = value.copy()
             return copied
-        copied = copies[id(value)] = object.__new__(class_)
+        copied = copies[id(value)] = class_.__new__(class_)
         for name in self._names(value):
             setattr(copied, name, self._copy(getattr(value, name), copies))
         return copied
@@ -130,7 +137,7 @@ class Reflection:
                 is_first = id(value) not in seen
                 seen.add(id(value))
                 return self._requests_value(value, seen) if is_first else None
-            case RaftConfig() | MethodType():
+            case RaftConfig() | MethodType() | BuiltinMethodType():
                 return None
         if self._slots(type(value)) is None:
             return self._immutable_value(value, seen)
@@ -157,7 +164,7 @@ class Reflection:
         return found
 
     def _requests_value(self, manager: RequestManager, seen: set[int]) -> Hashable:
-        sent = {each.destination: each.message for each in vars(manager)["_sent"].values()}
+        sent = {each.destination: each.message for each in manager._sent.values()}  # noqa: SLF001
         return frozenset(
             (
                 destination,
@@ -165,7 +172,7 @@ class Reflection:
                 each.free_at_ms > NOW_MS,
                 self._value(sent.get(destination), seen),
             )
-            for destination, each in vars(manager)["_connections"].items()
+            for destination, each in manager._connections.items()  # noqa: SLF001
         )
 
 
