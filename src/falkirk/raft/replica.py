@@ -247,9 +247,8 @@ class RaftReplica:
     def pop_output(self) -> RaftOutput:
         """Remove and return the work to do."""
         election_state, leader = self._pop_quorum_changes()
-        high_watermark = self._log.high_watermark
-        is_new_high_watermark = high_watermark != self._last_high_watermark
-        self._last_high_watermark = high_watermark
+        former, self._last_high_watermark = self._last_high_watermark, self._log.high_watermark
+        high_watermark = None if self._last_high_watermark == former else self._last_high_watermark
         log_changes = self._log.pop_changes()
         installed = [each.snapshot for each in log_changes if isinstance(each, InstallSnapshot)]
         messages: list[OutboundRequest | OutboundReply] = [*self._context.replies, *self._requests.pop_outbound()]
@@ -260,7 +259,7 @@ class RaftReplica:
             may_send_first=election_state is None and self._replication.has_awaited(log_changes),
             messages=tuple(messages),
             leader=leader,
-            high_watermark=high_watermark if is_new_high_watermark else None,
+            high_watermark=high_watermark,
             installed_snapshot=installed[0] if installed else None,
         )
 
