@@ -121,13 +121,24 @@ class _Typed(ast.NodeTransformer):
         node.id = self._names.get(node.id, node.id)
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         self.generic_visit(node)
+        moves = self._moves(node)
         (target,) = node.targets
         if isinstance(target, ast.Tuple):
             types = ["int" if _is_integer(ast.unparse(each)) else "Any" for each in target.elts]
             node.value = ast.parse(f"cast(tuple[{', '.join(types)}], {ast.unparse(node.value)})", mode="eval").body
-        return node
+        return [*moves, node]
+
+    def _moves(self, node: ast.Assign) -> list[ast.stmt]:
+        """Take the move out of `buf[p:(p := end)]`: mypyc reads the first `p` after it."""
+        for each in ast.walk(node.value):
+            if isinstance(each, ast.Slice) and isinstance(each.upper, ast.NamedExpr):
+                self.locals.add("start")
+                end = ast.unparse(each.upper.value)
+                each.lower, each.upper = ast.Name("start", ast.Load()), ast.Name("p", ast.Load())
+                return ast.parse(f"start = p\np = {end}").body
+        return []
 
 
 def _is_integer(name: str) -> bool:
@@ -145,6 +156,6 @@ def _function(source: Source, name: str, number: int, *, reads: bool) -> str:
 
 
 def _type(name: str) -> str:
-    if name == "end" or _is_integer(name):
+    if name in {"end", "start"} or _is_integer(name):
         return "int"
     return "list[Any]" if LISTS.fullmatch(name) else "Any"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import heapq
 from typing import Final, Generic, TypeVar
 
-from mypy_extensions import mypyc_attr
-
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -15,7 +13,6 @@ TIDIED_AT_ONCE: Final = 1_000
 """Entries that one look moves or removes: a ms or two. All of a node's timers may have been put off."""
 
 
-@mypyc_attr(serializable=True)
 class Timers(Generic[K, V]):
     """One timer for each key, with a value and the time (ms) when it is due.
 

@@ -116,6 +116,7 @@ class Reflection:
         if class_ is MemoryLog:
             copied = copies[id(value)] = value.copy()
             return copied
+        # Timers, whose class is generic, are made as new ones where they are compiled: mypyc cannot leave that out.
         copied = copies[id(value)] = class_.__new__(class_)
         for name in self._names(value):
             setattr(copied, name, self._copy(getattr(value, name), copies))
