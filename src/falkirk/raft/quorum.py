@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.raft.facts import RaftFact
 from falkirk.raft.leader_state import Leader
@@ -25,7 +23,6 @@ CHECK_QUORUM_FACTOR = 1.5
 """A leader waits this many fetch timeouts for a majority to fetch."""
 
 
-@mypyc_attr(serializable=True)
 class Quorum:
     """Holds one state at a time. `on_change` gets the former state and the time, once the new state is in place."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.protocol.control_record import decode_control_record
 from falkirk.protocol.messages.kraft_version_record import KRaftVersionRecord
 from falkirk.protocol.messages.voters_record import VotersRecord
@@ -22,7 +20,6 @@ BOOTSTRAP_SNAPSHOT = OffsetAndEpoch(0, 0)
 """The snapshot that formatting writes at kraft.version 1: never replicated, the first leader appends its voters."""
 
 
-@mypyc_attr(serializable=True)
 class RaftLog:
     """End offset, epochs and voters of the log with all changes applied, and those changes in order.
 

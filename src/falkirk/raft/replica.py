@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING, assert_never
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest
 from falkirk.protocol.messages.api_versions_request import ApiVersionsRequest
 from falkirk.protocol.messages.api_versions_response import ApiVersionsResponse
@@ -64,7 +62,6 @@ _STEPS_MAX = 8
 """A generous limit of state changes at one moment; more would be a loop."""
 
 
-@mypyc_attr(serializable=True)
 class RaftReplica:
     """Votes, leads, follows or observes, as Kafka's KafkaRaftClient does.
 
@@ -247,8 +244,9 @@ class RaftReplica:
     def pop_output(self) -> RaftOutput:
         """Remove and return the work to do."""
         election_state, leader = self._pop_quorum_changes()
-        former, self._last_high_watermark = self._last_high_watermark, self._log.high_watermark
-        high_watermark = None if self._last_high_watermark == former else self._last_high_watermark
+        high_watermark = self._log.high_watermark
+        is_new_high_watermark = high_watermark != self._last_high_watermark
+        self._last_high_watermark = high_watermark
         log_changes = self._log.pop_changes()
         installed = [each.snapshot for each in log_changes if isinstance(each, InstallSnapshot)]
         messages: list[OutboundRequest | OutboundReply] = [*self._context.replies, *self._requests.pop_outbound()]
@@ -259,7 +257,7 @@ class RaftReplica:
             may_send_first=election_state is None and self._replication.has_awaited(log_changes),
             messages=tuple(messages),
             leader=leader,
-            high_watermark=high_watermark,
+            high_watermark=high_watermark if is_new_high_watermark else None,
             installed_snapshot=installed[0] if installed else None,
         )
 

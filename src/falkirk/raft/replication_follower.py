@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.protocol.error_codes import error_name
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.lowering_tags import FOLLOWS_LOWERINGS
@@ -35,7 +33,6 @@ def fit_fetch_request(request: FetchRequest, api_version: int) -> FetchRequest:
     return request
 
 
-@mypyc_attr(serializable=True)
 class ReplicationFollower:
     """Fetches from the leader or, while that is silent or unknown, from any node that may know the leader."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.protocol.schema import WireMessage  # noqa: TC001
 from falkirk.raft.output import OutboundRequest
 
@@ -30,7 +28,6 @@ class SentRequest:
     message: WireMessage
 
 
-@mypyc_attr(serializable=True)
 @dataclass(slots=True)
 class _Connection:
     """`request_id`: in flight. If None, `free_at_ms` is the end of the backoff."""
@@ -39,7 +36,6 @@ class _Connection:
     free_at_ms: int
 
 
-@mypyc_attr(serializable=True)
 class RequestManager:
     """Sends requests, and knows which responses are still expected.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mypy_extensions import mypyc_attr
-
 from falkirk.raft.voter_set import VoterSet
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ class _Entry(NamedTuple):
     voters: VoterSet
 
 
-@mypyc_attr(serializable=True)
 class VoterHistory:
     """Follows the control records of snapshot and log up to the log's end, including what is not yet on disk.
 
