@@ -122,9 +122,11 @@ class LogHousekeeping:
             or any(directory.rolled for directory in self._directories.values())
         )
 
-    def _logs(self) -> Iterator[UnifiedLog]:
+    def _logs(self) -> list[UnifiedLog]:
+        logs: list[UnifiedLog] = []
         for directory in self._directories.values():
-            yield from directory.logs
+            logs += directory.logs
+        return logs
 
     def _begin_checks(self) -> None:
         if not self._to_check:
@@ -136,7 +138,7 @@ class LogHousekeeping:
     def _find_dirty(self) -> Iterator[None]:
         """Queue a flush of what has been dirty for flush.ms; yield after some logs."""
         dirty: dict[UnifiedLog, int] = {}
-        for number, log in enumerate(list(self._logs()), 1):
+        for number, log in enumerate(self._logs(), 1):
             if number % _LOGS_AT_ONCE == 0:
                 yield
             if log.recovery_point < log.log_end_offset:
@@ -152,7 +154,7 @@ class LogHousekeeping:
         """Queue a flush of what is full and not flushed; yield after some logs."""
         # Most were flushed when they were rolled, but not those found at startup.
         waiting = {each[0] for each in self._to_flush if each is not None}
-        for number, log in enumerate(list(self._logs()), 1):
+        for number, log in enumerate(self._logs(), 1):
             if number % _LOGS_AT_ONCE == 0:
                 yield
             end = log.segments.active.base_offset
