@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from falkirk.storage.errors import CorruptFileError
@@ -45,22 +44,16 @@ class LogDirectory:
         self._written: dict[str, LogCheckpoint] = {}
         # What `write_slices` has found so far.
         self._collected: dict[str, LogCheckpoint] = {}
-        # How many logs a partition has here: a future one may lie beside the current one when they are loaded.
-        self._partitions: Counter[tuple[str, int]] = Counter()
 
     def add(self, log: UnifiedLog) -> None:
         """Add a log."""
         self.logs[log] = None
-        self._partitions[log.topic_partition] += 1
         log.on_truncated = self.log_was_truncated
         log.when_rolled = self.log_was_rolled
 
     def remove(self, log: UnifiedLog) -> None:
         """Remove a log."""
         del self.logs[log]
-        self._partitions[log.topic_partition] -= 1
-        if not self._partitions[log.topic_partition]:
-            del self._partitions[log.topic_partition]
         self.cleaner_offsets.pop(log.topic_partition, None)
 
     def read_checkpoint(self, name: str) -> Generator[None, None, Mapping[tuple[str, int], int]]:
@@ -96,7 +89,9 @@ class LogDirectory:
     def read_cleaner_offsets(self) -> Slices:
         """Read the cleaner's checkpoint, without logs that no longer exist."""
         offsets = yield from self.read_checkpoint(CLEANER_FILE_NAME)
-        self.cleaner_offsets = {key: offset for key, offset in offsets.items() if key in self._partitions}
+        if offsets:
+            partitions = {log.topic_partition for log in self.logs}
+            self.cleaner_offsets = {key: offset for key, offset in offsets.items() if key in partitions}
 
     def write_cleaner_offset(self, partition: TopicPartition, offset: int) -> None:
         """Write up to where a log is compacted."""
@@ -104,15 +99,16 @@ class LogDirectory:
         self._written.setdefault(CLEANER_FILE_NAME, LogCheckpoint()).put(partition, offset)
         self._rewrite(CLEANER_FILE_NAME)
 
-    def forget_former(self, partition: TopicPartition) -> None:
+    def forget_former(self, partition: TopicPartition, is_there: Callable[[tuple[str, int]], bool]) -> None:
         """Rewrite each checkpoint that names a partition, whose log is about to be created.
 
-        After a crash the checkpoint of an earlier log of that name would truncate the new one.
+        After a crash the checkpoint of an earlier log of that name would truncate the new one. `is_there`: whether this
+        directory has a log of a partition.
         """
         for collected in self._collected.values():
             collected.put(partition, None)
         for name, written in self._written.items():
-            if written.forget(partition, self._partitions.__contains__):
+            if written.forget(partition, is_there):
                 self._rewrite(name)
 
     def log_was_truncated(self, log: UnifiedLog) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from falkirk.protocol.schema import ZERO_UUID
+from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.protocol.uuid import uuid_text
 from falkirk.storage.errors import InconsistentTopicIdError, LogDirFailedError
 from falkirk.storage.log.file_deletions import FileDeletions, log_dir_of
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 
     from falkirk.protocol.chance import Chance
-    from falkirk.protocol.topic_partition import TopicPartition
     from falkirk.storage.disk import Disk, DiskUsage
     from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
     from falkirk.storage.log.log_config import LogConfig
@@ -386,7 +387,7 @@ class LogManager:
         *,
         is_future: bool,
     ) -> UnifiedLog:
-        directory.forget_former(partition)
+        directory.forget_former(partition, partial(self._is_in, directory))
         name = self._suffixed(partition, DirectoryState.FUTURE) if is_future else _plain(partition)
         log = LogOpening(
             disk=self._disk,
@@ -403,6 +404,10 @@ class LogManager:
         (self._future if is_future else self._current)[partition] = log
         directory.add(log)
         return log
+
+    def _is_in(self, directory: LogDirectory, partition: tuple[str, int]) -> bool:
+        key = TopicPartition(*partition)
+        return any(log in directory.logs for log in (self._current.get(key), self._future.get(key)))
 
     def _put_aside(self, log: UnifiedLog, state: DirectoryState) -> None:
         log.rename(self._suffixed(log.topic_partition, state))
