@@ -15,7 +15,6 @@ FALKIRK = Path(sys.executable).with_name("falkirk")
 
 
 @pytest.mark.slow
-@pytest.mark.full
 def test_a_server_makes_the_tables_and_answers_that_one_process_makes(spark, falkirk, tmp_path):
     unpack_cluster("4.3.1", tmp_path / "fleet" / "real")
     make_fleet(tmp_path / "fleet" / "made", FleetShape(clusters=3, partitions=40))
