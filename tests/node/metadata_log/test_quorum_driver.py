@@ -6,7 +6,8 @@ from slow_disk import SlowDisk
 
 from falkirk.node.config.node_config import CONTROLLER
 from falkirk.node.metadata_log.quorum_driver import _joined
-from falkirk.protocol.messages import BrokerHeartbeatRequest
+from falkirk.protocol.messages import BrokerHeartbeatRequest, NoOpRecord
+from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.raft.output import Append, Truncate
 
 VOTERS = {node_id: controller_endpoint(node_id) for node_id in (1, 2, 3)}
@@ -39,3 +40,27 @@ def test_the_leader_syncs_while_its_followers_do():
     assert SYNC_MS <= network.now_ms - begin_ms < 2 * SYNC_MS
     network.run_for(1_000)
     assert not network.hosts[leader].running._quorum.is_unsynced
+
+
+def test_what_is_appended_after_something_was_sent_unsynced_is_synced_with_it_and_counts_when_it_is_written():
+    network = NodeNetwork()
+    for node_id in VOTERS:
+        network.add(node_id, roles={CONTROLLER}, quorum_voters=VOTERS)
+    for node_id in VOTERS:
+        network.start(node_id)
+    network.run_until(lambda: network.active is not None)
+    # In the middle of the wait of a fetch.
+    network.run_for(5_100)
+    leader = network.active.running
+    record = encode_metadata_record(NoOpRecord(), 0)
+
+    leader.raft.append([record], network.now_ms)
+    leader._quorum.run()
+    assert leader._quorum.is_unsynced
+    # Nobody waits for this one: all fetches were answered with the first.
+    offset = leader.raft.append([record], network.now_ms)
+    leader._quorum.run()
+
+    assert not leader._quorum.is_unsynced
+    network.run_for(5_000)
+    assert leader.raft.high_watermark > offset
