@@ -25,7 +25,6 @@ from transaction_story import (
 from falkirk.versions.release import Release
 
 pytestmark = pytest.mark.interop
-QUICK = ("4.3.1", 2)
 
 
 class ClusterAsker(SocketAsker):
@@ -60,9 +59,9 @@ def responses(clusters: Clusters, name: str, level: int) -> list[dict[str, Any]]
     return reported
 
 
-@pytest.mark.parametrize(
-    ("name", "level"), [pytest.param(*each, marks=[] if each == QUICK else [pytest.mark.full]) for each in RECORDED]
-)
+# On a busy machine a real broker may answer a fetch of the last steps before it has written all markers.
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "level"), RECORDED)
 def test_a_real_coordinator_answers_as_it_did(name: str, level: int, clusters: Clusters, update_golden: bool) -> None:
     reported = responses(clusters, name, level)
     if update_golden:
