@@ -282,8 +282,7 @@ class Dispatcher:
             self._failed(request, route)
 
     def _end_exclusive(self, request: OpenRequest) -> None:
-        if request.client.exclusive is request:
-            request.client.exclusive = None
+        if request.client.end_exclusive(request):
             self._step.wake()
 
     def _answer_late(self, request: OpenRequest, route: AnyRoute, answer: LateAnswer) -> None:

@@ -118,8 +118,8 @@ class Forwarding:
         self, request: OpenRequest, message: AlterConfigsRequest | IncrementalAlterConfigsRequest
     ) -> Slices:
         split = yield from self._config_changes.split(message, self._metadata.image.configs)
-        request.client.exclusive = None
-        self._step.wake()
+        if request.client.end_exclusive(request):
+            self._step.wake()
         if split is not None and split.remaining is None:
             self._responses.send(request, split.complete(None))
         else:

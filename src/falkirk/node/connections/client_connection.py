@@ -68,6 +68,13 @@ class ClientConnection:
         """True while requests wait, however few are open."""
         return self.throttled_until_ms > 0 or self.exclusive is not None or self.is_reading
 
+    def end_exclusive(self, request: OpenRequest) -> bool:
+        """Let later requests go on if they wait for this one; return whether they did."""
+        if self.exclusive is not request:
+            return False
+        self.exclusive = None
+        return True
+
     def context_of(self, event: RequestReceived | UnsupportedVersionReceived) -> RequestContext:
         """Return what a request comes with: mostly what the one before it came with."""
         context = self.last_context
