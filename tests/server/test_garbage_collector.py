@@ -1,7 +1,7 @@
 import gc
 from collections import deque
 from collections.abc import Iterator
-from weakref import ref
+from weakref import proxy, ref
 
 import pytest
 
@@ -53,6 +53,18 @@ def test_no_step_collects_old_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     assert oldest == 0
     assert GarbageCollector(Held).is_due
     assert kept
+
+
+def test_no_code_of_an_object_runs_when_objects_are_counted() -> None:
+    class Strange(list[int]):
+        def __len__(self) -> int:
+            raise AssertionError("asked")
+
+    kept = proxy(Cycle()), Strange()
+    gc.collect()
+    with pytest.raises(ReferenceError):
+        str(kept[0])
+    assert GarbageCollector(Held).collect() == "old objects"
 
 
 def test_old_garbage_is_collected_when_it_is_due() -> None:

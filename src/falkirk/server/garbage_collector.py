@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import deque
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from falkirk.node.node import Node
 from falkirk.server.process import keep_freed_memory
@@ -44,7 +44,7 @@ BLOCKS_PER_PARTITION: Final = 10
 # The collector itself looks at new objects only.
 _NEVER: Final = 2**31 - 1
 # Others that are long are rare, or refer to what the collector does not visit.
-_CONTAINERS: Final = (list, dict, tuple, set, frozenset, deque)
+_CONTAINERS: Final = frozenset({list, dict, defaultdict, tuple, set, frozenset, deque})
 
 
 class Held(NamedTuple):
@@ -129,6 +129,7 @@ class GarbageCollector:
         return "all objects"
 
 
-def _visits(objects: Iterable[object]) -> int:
+def _visits(objects: Iterable[Any]) -> int:
     """Return how many objects a collection of some visits, roughly."""
-    return sum(1 + len(each) if isinstance(each, _CONTAINERS) else 1 for each in objects)
+    # No code of an object runs: libraries leave weak proxies of what is gone, which fail even when asked for a class.
+    return sum(1 + len(each) if type(each) in _CONTAINERS else 1 for each in objects)
