@@ -47,6 +47,18 @@ def test_a_request_that_comes_too_slowly_costs_its_connection() -> None:
     assert network.hosts[1].running.counters.closed_for_slowness == 1
 
 
+def test_a_request_that_came_in_two_parts_leaves_no_window_behind() -> None:
+    network = a_node()
+    client = network.client(1)
+    request = client.connection.send_request(DescribeClusterRequest(endpoint_type=2), 1)[1]
+    client.send_bytes(request[:10])
+    network.run_for(100)
+    client.send_bytes(request[10:])
+    network.run_for(3 * FRAME_WINDOW_MS)
+    assert not client.is_closed
+    assert len(client.answers) == 1
+
+
 def test_windows_count_for_each_request_anew() -> None:
     network = a_node()
     client = network.client(1)

@@ -179,7 +179,8 @@ class ClientConnections:
         if client.held:
             self._advance(client)
             self._close_if_flooding(client)
-        if (client.connection.pending_bytes or client.buffered_bytes) and not client.is_closed:
+        begins = client.connection.pending_bytes or client.buffered_bytes
+        if (begins or connection_id in self._unfinished) and not client.is_closed:
             self._unfinished.received(connection_id, client.connection, now_ms, has_ended_one=has_ended_one)
             self._count_buffered(client)
 

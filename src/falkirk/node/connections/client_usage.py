@@ -55,6 +55,10 @@ class UnfinishedFrames:
     def __init__(self) -> None:
         self._windows: OrderedDict[int, tuple[int, int, Connection]] = OrderedDict()
 
+    def __contains__(self, connection_id: int) -> bool:
+        """Return whether a frame of this connection has begun, as far as was recorded."""
+        return connection_id in self._windows
+
     def received(self, connection_id: int, connection: Connection, now_ms: int, *, has_ended_one: bool) -> None:
         """Record what a connection has buffered of a frame now. `has_ended_one`: a frame before it has ended."""
         if not connection.pending_bytes:

@@ -50,6 +50,11 @@ class LeaderEpochFile:
         if is_new:
             self.save()
 
+    def replace(self, other: LeaderEpochFile) -> None:
+        """Record the epochs of another log in place of these."""
+        self.cache = LeaderEpochCache(other.cache.to_leader_epochs().entries)
+        self.save()
+
     def truncate_from_end(self, end_offset: int) -> None:
         """Remove the epochs that start at `end_offset` or later."""
         if self.cache.truncate_from_end(end_offset):

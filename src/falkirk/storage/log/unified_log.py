@@ -266,6 +266,10 @@ class UnifiedLog:
         """Record where a leader's epoch starts, before it has written anything."""
         self._epochs.assign(epoch, start_offset)
 
+    def take_epochs(self, other: UnifiedLog) -> None:
+        """Have the leader epochs of a log of the same records: those that wrote nothing are in no batch."""
+        self._epochs.replace(other._epochs)
+
     def update_high_watermark(self, offset: int) -> bool:
         """Set the high watermark, limited to the log's start and end; return whether it changed."""
         offset = min(max(offset, self.log_start_offset), self.log_end_offset)

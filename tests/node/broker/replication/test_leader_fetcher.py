@@ -540,6 +540,9 @@ def test_a_log_that_is_longer_than_the_leaders_is_cut_at_its_end(leader: Leader)
     ("start", "log", "asked_next"),
     [
         pytest.param(9, (9, 9), {0: (9, LEADER_EPOCH, -1)}, id="the leader begins behind our end: begun anew there"),
+        pytest.param(
+            5, (5, 5), {0: (5, LEADER_EPOCH, -1)}, id="it begins at our end, and may have no epochs: begun anew"
+        ),
         pytest.param(2, (0, 5), {}, id="it begins before: as it was, which the session knows"),
     ],
 )

@@ -88,6 +88,23 @@ def test_a_replica_moves_to_another_directory_while_it_is_written():
     assert cluster.log(101, "t").directory == f"{target}/t-0"
 
 
+def test_a_leader_that_moves_keeps_the_epochs_in_which_nothing_was_written():
+    cluster = a_cluster(2)
+    cluster.create("t", replicas={0: [101, 102]})
+    cluster.produce("t", b"0")
+    cluster.network.restart(101)
+    cluster.run_until(lambda: cluster.state("t").leader == 102)
+    cluster.wait_for_isr("t", 101, 102)
+    before = cluster.log(102, "t").leader_epochs
+    assert [(entry.epoch, entry.start_offset) for entry in before.entries] == [(0, 0), (1, 1)]
+
+    target = "/d1" if cluster.log(102, "t").directory != "/d1/t-0" else "/d2"
+    assert exhaust(cluster.replicas(102).alter_replica_log_dirs({KEY: target})) == {KEY: ErrorCode.NONE}
+    cluster.run_until(lambda: cluster.log(102, "t").directory == f"{target}/t-0")
+
+    assert cluster.log(102, "t").leader_epochs == before
+
+
 def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypatch):
     monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
     cluster = a_cluster()

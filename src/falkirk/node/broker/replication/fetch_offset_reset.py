@@ -20,7 +20,8 @@ EARLIEST_TIMESTAMP: Final = -2
 class FetchOffsetReset:
     """First to the leader's end: an unclean leader may end before us. Else its start is needed.
 
-    If that is above our end, our records are gone there; if not, the leader has caught up since.
+    If that is our end or above it, all of our records are gone there, and with them, maybe, the leader epochs by which
+    it would compare the logs. If not, the leader has caught up since.
     """
 
     followed: "FollowedPartition"
@@ -37,7 +38,7 @@ class FetchOffsetReset:
                 return True
             self.needs_start_offset = True
             return False
-        if offset > end_offset:
+        if offset >= end_offset:
             self.followed.restart(offset, is_empty=True)
         else:
             self.followed.restart(end_offset, is_empty=False)

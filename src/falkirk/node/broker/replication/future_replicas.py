@@ -175,6 +175,9 @@ class FutureReplicas:
 
             self._assignments.assign(move.partition.topic_id_partition, self.logs.directory_id_of(future), confirmed)
         elif move.state is not _State.REPORTED:
+            current = move.partition.log
+            assert current is not None, "a moving replica has a log"
+            future.take_epochs(current)
             self.logs.replace_current_by_future(key)
             move.partition.log, move.partition.future_log = future, None
             del self._moves[key]
