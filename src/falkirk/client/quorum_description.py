@@ -61,9 +61,19 @@ class QuorumDescription:
         return {each.node_id: each.log_end_offset for each in self.voter_states}
 
     @property
+    def newest_observer_states(self) -> tuple[ReplicaState, ...]:
+        """The state of each observer as of its last fetch, one for each node id.
+
+        The leader remembers for minutes a replica that ended. A node that comes back with another directory id, or as
+        a release before 3.9, which names none, is another one to it.
+        """
+        newest = sorted(self.observer_states, key=lambda each: each.last_fetch_timestamp or -1)
+        return tuple({each.node_id: each for each in newest}.values())
+
+    @property
     def observers(self) -> Mapping[int, int]:
         """The log end offset of each observer, by node id."""
-        return {each.node_id: each.log_end_offset for each in self.observer_states}
+        return {each.node_id: each.log_end_offset for each in self.newest_observer_states}
 
     @property
     def voter_endpoints(self) -> Mapping[int, Endpoint]:

@@ -203,7 +203,7 @@ def fetches(view: QuorumDescription, node_id: int) -> bool:
     """
     fetched = {
         each.node_id: each.last_fetch_timestamp
-        for each in (*view.observer_states, *view.voter_states)
+        for each in (*view.newest_observer_states, *view.voter_states)
         if each.last_fetch_timestamp is not None
     }
     return (

@@ -8,6 +8,7 @@ from metadata_files import batch_of
 from falkirk.client.cluster_description import ClusterNode
 from falkirk.client.errors import ConnectionFailedError
 from falkirk.client.node_versions import FinalizedVersionRange, NodeVersions
+from falkirk.client.quorum_description import QuorumDescription, ReplicaState
 from falkirk.ledger.findings import BlockerKind
 from falkirk.metadata.image.metadata_image import Provenance
 from falkirk.metadata.records.batch import MetadataBatch
@@ -67,7 +68,7 @@ class World:
     def events(self):
         return [(event.kind, event.release) for event in self.state.drain_events()]
 
-    def read_all(self, now_ms, answers=None, epoch=None):
+    def read_all(self, now_ms, answers=None, epoch=None, quorum=None):
         for source in (METADATA, GROUPS, TRANSACTIONS):
             self.state.read(source, now_ms)
         versions = NodeVersions(
@@ -78,7 +79,7 @@ class World:
         )
         node = ClusterNode(node_id=1, endpoint=Endpoint("h", 9092))
         observation = Observation(
-            cluster_id=CLUSTER_ID, bootstrap=(), brokers=(node,), answers=answers or {1: versions}
+            cluster_id=CLUSTER_ID, bootstrap=(), brokers=(node,), answers=answers or {1: versions}, quorum=quorum
         )
         self.state.observe(observation, now_ms)
 
@@ -198,6 +199,35 @@ def test_a_node_that_has_not_applied_what_was_written_half_a_minute_ago_is_stale
     world.read_all(later, epoch=0)
     [drift] = world.state.findings(later).drift
     assert drift.kind is DriftKind.STALE_EPOCH
+
+
+def test_a_replica_lags_if_what_it_fetched_last_is_old_whatever_the_leader_remembers_of_the_one_before():
+    def replica(node_id, caught_up_ms, directory_id=bytes(16)):
+        return ReplicaState(
+            node_id=node_id,
+            directory_id=directory_id,
+            log_end_offset=2,
+            last_fetch_timestamp=caught_up_ms,
+            last_caught_up_timestamp=caught_up_ms,
+        )
+
+    def quorum(*observers):
+        return QuorumDescription(
+            leader_id=1,
+            leader_epoch=1,
+            high_watermark=2,
+            voter_states=(replica(1, NOW),),
+            observer_states=observers,
+            voter_listeners={},
+        )
+
+    world = World()
+    gone = replica(2, NOW - 60_000, b"d" * 16)
+    world.read_all(NOW, quorum=quorum(replica(2, NOW), gone))
+    assert world.state.findings(NOW).drift == ()
+    world.read_all(NOW, quorum=quorum(gone))
+    [drift] = world.state.findings(NOW).drift
+    assert (drift.kind, drift.node_id) == (DriftKind.LAGGING_REPLICA, 2)
 
 
 def test_a_clock_that_differs_is_said():

@@ -140,7 +140,7 @@ def drifts(
         return
     leader = next((each for each in quorum.voter_states if each.node_id == quorum.leader_id), None)
     now_ms = None if leader is None else leader.last_caught_up_timestamp
-    for state in (*quorum.voter_states, *quorum.observer_states):
+    for state in (*quorum.voter_states, *quorum.newest_observer_states):
         caught_up = state.last_caught_up_timestamp
         if now_ms is not None and caught_up is not None and now_ms - caught_up > STALE_MS:
             fields = {"lag": quorum.high_watermark - state.log_end_offset, "behind_ms": now_ms - caught_up}
