@@ -4,6 +4,7 @@ import random
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -26,9 +27,9 @@ from compacted_logs import (
 
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record_batch import read_batches
-from falkirk.storage.log.compaction import Compaction, CompactionDroppedError
+from falkirk.storage.log.compaction import CleanableRange, Compaction, CompactionDroppedError
 from falkirk.storage.log.housekeeping_settings import HousekeepingSettings
-from falkirk.storage.log.log_cleaner import cleanable_range
+from falkirk.storage.log.log_cleaner import LogCleaner, cleanable_range
 from falkirk.storage.log.log_config import LogConfig
 from falkirk.storage.log.log_manager import LogManager
 from falkirk.storage.log.read import FetchIsolation
@@ -404,3 +405,40 @@ def test_a_log_in_which_a_batch_cannot_be_read_is_left_alone():
     run(manager, NOW, NOW + 60_000)
     assert len(log.segments) == 3
     assert not any(name.endswith(".cleaned") for name in disk.list("/d1/c-0"))
+
+
+def test_of_very_many_logs_some_are_looked_at_in_a_step(monkeypatch):
+    monkeypatch.setattr("falkirk.storage.log.log_cleaner._LOGS_AT_ONCE", 4)
+    monkeypatch.setattr("falkirk.storage.log.log_cleaner._CHECKS_AT_ONCE", 2)
+    looks, checks = [], []
+
+    class CountedLog:
+        directory = "/d1/c-0"
+        topic_partition = PARTITION
+
+        def __init__(self, policy):
+            self._config = LogConfig(cleanup_policy=frozenset((policy,)))
+
+        @property
+        def config(self):
+            looks[-1] += 1
+            return self._config
+
+    def nothing_dirty(*_):
+        checks[-1] += 1
+        return CleanableRange(first_dirty_offset=0, first_uncleanable_offset=0, clean_bytes=0, dirty_bytes=0)
+
+    monkeypatch.setattr("falkirk.storage.log.log_cleaner.cleanable_range", nothing_dirty)
+    logs = dict.fromkeys(CountedLog(policy) for policy in ["delete"] * 9 + ["compact"] * 9)
+    settings = HousekeepingSettings(log_initial_task_delay_ms=0)
+    directories = {"/d1": SimpleNamespace(logs=logs, cleaner_offsets={})}
+    cleaner = LogCleaner(directories, settings=settings, failed=lambda *_: None, now_ms=NOW)
+    now_ms = NOW
+    while now_ms < NOW + settings.log_cleaner_backoff_ms:
+        looks.append(0)
+        checks.append(0)
+        cleaner.run(now_ms)
+        now_ms = cleaner.next_wakeup_ms
+    # Of the third four only the two compacted ones that a step may check, and one before them.
+    assert looks == [4, 4, 3, 2, 2, 2, 1]
+    assert checks == [0, 0, 2, 2, 2, 2, 1]

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_directory import LogDirectory
     from falkirk.storage.log.unified_log import UnifiedLog
 
-_LOOKS_AT_ONCE: Final = 32
+_CHECKS_AT_ONCE: Final = 32
+# Those that are not compacted included: about a ms.
+_LOGS_AT_ONCE: Final = 1_000
 _PIECE_INTERVAL_MS: Final = 10
 
 
@@ -40,7 +42,8 @@ class LogCleaner:
         self._directories = directories
         self._settings = settings
         self._failed = failed
-        self._candidates: deque[UnifiedLog] = deque()
+        # Logs of which the dirtiest is compacted next.
+        self._to_check: deque[UnifiedLog] = deque()
         self._dirtiest: tuple[float, UnifiedLog, CleanableRange] | None = None
         self._compaction: Compaction | None = None
         self._uncleanable: set[UnifiedLog] = set()
@@ -54,10 +57,10 @@ class LogCleaner:
         self.next_wakeup_ms = now_ms + _PIECE_INTERVAL_MS
         if self._compaction is not None:
             self._go_on(self._compaction, now_ms)
-        elif self._candidates:
-            self._check_some(now_ms)
-        else:
-            self._begin_to_look(now_ms)
+            return
+        if not self._to_check:
+            self._begin_checks()
+        self._check_some(now_ms)
 
     def stop(self) -> None:
         """Abandon the compaction in progress."""
@@ -65,27 +68,28 @@ class LogCleaner:
             self._compaction.drop()
             self._compaction = None
 
-    def _begin_to_look(self, now_ms: int) -> None:
+    def _begin_checks(self) -> None:
         self._dirtiest = None
         for directory in self._directories.values():
-            self._candidates.extend(
-                log for log in directory.logs if log.config.is_compacted and log not in self._uncleanable
-            )
-        self._uncleanable &= {log for directory in self._directories.values() for log in directory.logs}
-        if not self._candidates:
-            self.next_wakeup_ms = now_ms + self._settings.log_cleaner_backoff_ms
+            self._to_check.extend(directory.logs)
+        self._uncleanable = {log for log in self._uncleanable if self._directory_of(log) is not None}
 
     def _check_some(self, now_ms: int) -> None:
-        for _ in range(min(_LOOKS_AT_ONCE, len(self._candidates))):
-            log = self._candidates.popleft()
-            if self._directory_of(log) is not None:
-                try:
-                    self._check(log, now_ms)
-                except OSError as error:
-                    self._failed(log_dir_of(log.directory), error)
-                except RemoteProtocolError:
-                    self._uncleanable.add(log)
-        if self._candidates:
+        checks_left = _CHECKS_AT_ONCE
+        for _ in range(min(_LOGS_AT_ONCE, len(self._to_check))):
+            log = self._to_check.popleft()
+            if not log.config.is_compacted or log in self._uncleanable or self._directory_of(log) is None:
+                continue
+            try:
+                self._check(log, now_ms)
+            except OSError as error:
+                self._failed(log_dir_of(log.directory), error)
+            except RemoteProtocolError:
+                self._uncleanable.add(log)
+            checks_left -= 1
+            if not checks_left:
+                break
+        if self._to_check:
             return
         if self._dirtiest is None:
             self.next_wakeup_ms = now_ms + self._settings.log_cleaner_backoff_ms
