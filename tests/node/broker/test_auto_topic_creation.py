@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from node_network import BROKER_LISTENER, CONTROLLER_LISTENER, NodeNetwork, controller_endpoint
 
-from falkirk.node.broker.auto_topic_creation import IN_FLIGHT_MAX
+from falkirk.node.broker.auto_topic_creation import IN_FLIGHT_MAX, AutoTopicCreation
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.broker.internal_topics import creatable_topic
 from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import CreateTopicsRequest, MetadataRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
@@ -80,6 +83,23 @@ def test_what_failed_is_asked_for_again():
     network.run_until(lambda: network.facts("topic-creation-failed"), within_ms=120_000)
     network.heal()
     network.run_until(lambda: error(network, "new") == "NONE", within_ms=120_000)
+
+
+def test_what_fails_at_once_is_asked_for_again():
+    """As when too many requests wait for the active controller."""
+    sent, facts = [], []
+
+    def send(message, *, timeout_ms, done):
+        sent.append(message)
+        done(RequestFailure("1000 requests are waiting already"))
+        return True
+
+    config = SimpleNamespace(properties={}, release=Release.parse("4.3"))
+    step = SimpleNamespace(config=config, wake=lambda: None)
+    creation = AutoTopicCreation(step, SimpleNamespace(send=send, ranges=None), facts.append)
+    creation.create_internal("__consumer_offsets")
+    creation.create_internal("__consumer_offsets")
+    assert len(sent) == 2
 
 
 def test_no_more_is_under_way_than_there_may_be():

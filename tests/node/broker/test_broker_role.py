@@ -9,6 +9,7 @@ from node_network import BROKER_LISTENER, LOG_DIR, NodeNetwork, controller_endpo
 
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
+from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, DescribeQuorumRequest
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
@@ -153,6 +154,36 @@ def test_a_request_that_no_controller_answers_is_answered_by_the_broker():
     answer = client.ask(create_topics("orders"), 5)
 
     assert answer.topics[0].error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_thousands_of_requests_whose_clients_have_gone_are_not_passed_on():
+    network = a_cluster(101, controllers=1)
+    network.kill(1)
+    client = network.client(101, BROKER_LISTENER)
+    client.send(create_topics("orders"), 5)
+    forwarding = network.hosts[101].running.broker.forwarding
+    network.run_until(lambda: forwarding._queue)
+    forwarding._queue.extend(list(forwarding._queue) * 5_000)
+
+    network.disconnect(client)
+    network.restart(1)
+
+    network.run_until(lambda: not forwarding._queue and network.active)
+    assert "orders" not in network.active.running.image.topics.by_name
+
+
+def test_a_heartbeat_that_fails_at_once_is_sent_again(monkeypatch):
+    """As when the active controller's connection offers no version of it."""
+    network = a_cluster(101, controllers=1)
+    lifecycle, sent = network.hosts[101].running.broker._lifecycle, []
+
+    def send(message, *, timeout_ms, done):
+        sent.append(message)
+        done(RequestFailure("too old", is_unsupported_version=True))
+        return True
+
+    monkeypatch.setattr(lifecycle._channel, "send", send)
+    network.run_until(lambda: len(sent) > 1)
 
 
 def api_ranges(network: NodeNetwork, broker: int) -> dict[int, tuple[int, int]]:

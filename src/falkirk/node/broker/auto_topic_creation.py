@@ -80,8 +80,11 @@ class AutoTopicCreation:
                         self._log_failure([topic.name], topic.error_message or error_name(topic.error_code))
 
         self._step.wake()
-        if self._channel.send(request, timeout_ms=FORWARD_TIMEOUT_MS, done=answered):
-            self._in_flight.update(names)
+        # Before it is sent: it may fail at once.
+        self._in_flight.update(names)
+        if not self._channel.send(request, timeout_ms=FORWARD_TIMEOUT_MS, done=answered):
+            self._in_flight.difference_update(names)
+        elif self._in_flight.issuperset(names):
             self._effects(Fact("info", "topics-are-created", {"topics": names}))
 
     def _log_failure(self, names: Sequence[str], reason: str) -> None:

@@ -131,14 +131,12 @@ class BrokerLifecycle:
                 self._next_ms = now_ms
         if now_ms < self._next_ms:
             return
-        if self._is_registered:
-            self._is_pending = self._channel.send(
-                self._heartbeat(), timeout_ms=REQUEST_TIMEOUT_MS, done=self._heartbeat_answered
-            )
-        else:
-            self._is_pending = self._channel.send(
-                self._registration(), timeout_ms=REQUEST_TIMEOUT_MS, done=self._registration_answered
-            )
+        request = self._heartbeat() if self._is_registered else self._registration()
+        done = self._heartbeat_answered if self._is_registered else self._registration_answered
+        # Before it is sent: it may fail at once.
+        self._is_pending = True
+        if not self._channel.send(request, timeout_ms=REQUEST_TIMEOUT_MS, done=done):
+            self._is_pending = False
 
     @property
     def next_wakeup_ms(self) -> int | None:

@@ -98,21 +98,20 @@ class Forwarding:
             self._refuse(self._queue.popleft().request, ErrorCode.REQUEST_TIMED_OUT)
         if self._is_pending or not self._queue or now_ms < self._retry_at_ms:
             return
-        forwarded = self._queue[0]
-        if forwarded.request.client.is_closed:
+        while self._queue and self._queue[0].request.client.is_closed:
             self._queue.popleft()
-            self.tick()
+        if not self._queue:
             return
+        forwarded = self._queue.popleft()
 
         def answered(answer: WireMessage | RequestFailure) -> None:
             self._answered(forwarded, answer)
 
         timeout_ms = forwarded.deadline_ms - now_ms
         self._is_pending = True
-        if self._channel.send(_envelope(forwarded), timeout_ms=timeout_ms, done=answered):
-            self._queue.popleft()
-        else:
+        if not self._channel.send(_envelope(forwarded), timeout_ms=timeout_ms, done=answered):
             self._is_pending = False
+            self._queue.appendleft(forwarded)
 
     def _forward_config_changes(
         self, request: OpenRequest, message: AlterConfigsRequest | IncrementalAlterConfigsRequest

@@ -40,9 +40,10 @@ class Unregistration:
         self.deadline_ms = now_ms + UNREGISTRATION_TIMEOUT_MS
         self._outbound = outbound
         self._effects = effects
-        self._is_answered = not channel.send(
-            UnregisterBrokerRequest(broker_id), timeout_ms=UNREGISTRATION_TIMEOUT_MS, done=self._answered
-        )
+        self._is_answered = False
+        request = UnregisterBrokerRequest(broker_id)
+        if not channel.send(request, timeout_ms=UNREGISTRATION_TIMEOUT_MS, done=self._answered):
+            self._is_answered = True
 
     def receive(self, events: Sequence[Event], now_ms: int) -> int:
         """Process events of outbound connections, refuse others; return when to be called without an event."""

@@ -68,7 +68,10 @@ class ControllerRegistrar:
         """Send the registration if it is due."""
         if self._is_pending or not self.is_due or self._step.now_ms < self._retry_at_ms:
             return
-        self._is_pending = self._channel.send(self._request(), timeout_ms=REQUEST_TIMEOUT_MS, done=self._answered)
+        # Before it is sent: it may fail at once.
+        self._is_pending = True
+        if not self._channel.send(self._request(), timeout_ms=REQUEST_TIMEOUT_MS, done=self._answered):
+            self._is_pending = False
 
     @property
     def next_wakeup_ms(self) -> int | None:

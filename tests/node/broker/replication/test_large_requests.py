@@ -160,3 +160,23 @@ def test_a_request_that_overtakes_a_large_one_of_its_session_is_the_one_that_cou
     cluster.run_until(lambda: slow in client.answers and fast in other.answers)
     errors = [client.answers[slow].error_code, other.answers[fast].error_code]
     assert errors == [ErrorCode.INVALID_FETCH_SESSION_EPOCH, ErrorCode.NONE]
+
+
+@pytest.mark.parametrize("min_bytes", [1, 100])
+def test_a_fetch_that_waits_knows_what_came_while_it_was_read(
+    cluster: ReplicaCluster, monkeypatch: pytest.MonkeyPatch, min_bytes: int
+) -> None:
+    """Else a large fetch would wait to its end, with records that are there."""
+    consumer, producer, read = cluster.client(BROKER), cluster.client(BROKER), fetches.read_partition
+
+    def read_partition(partition: Any, *arguments: Any, **named: Any) -> Any:
+        if partition.topic_partition.partition == AT_ONCE:
+            producer.send(produced(cluster, 0, 1), 9)
+        return read(partition, *arguments, **named)
+
+    monkeypatch.setattr(fetches, "read_partition", read_partition)
+    began_ms = cluster.network.now_ms
+    answer = consumer.ask(fetch_request(*range(PARTITIONS), max_wait_ms=5_000, min_bytes=min_bytes), 12)
+    (topic,) = answer.responses
+    assert {each.partition_index for each in topic.partitions if each.records} == {0, 1}
+    assert cluster.network.now_ms - began_ms < 5_000

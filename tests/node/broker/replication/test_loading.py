@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from replica_cluster import ReplicaCluster
 
+from falkirk.metadata.image.configs import TOPIC
 from falkirk.node.broker import broker_role
 from falkirk.node.broker.broker_lifecycle import BrokerState
+from falkirk.protocol.messages import CreateTopicsRequest, IncrementalAlterConfigsRequest
+from falkirk.protocol.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic
+from falkirk.protocol.messages.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from falkirk.storage.log.log_manager import LogManager
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +78,40 @@ def test_a_start_with_many_logs_reports_how_far_it_is(monkeypatch: pytest.Monkey
     reported = [fact.fields for fact in cluster.network.facts("logs-loading")]
     assert [fields["opened"] for fields in reported] == [12, 24, 36]
     assert [fields["left"] for fields in reported] == sorted((fields["left"] for fields in reported), reverse=True)
+
+
+def test_what_changes_when_all_logs_are_in_use_but_not_reported_on_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = ReplicaCluster(brokers=2)
+    for topic in ("again", "kept"):
+        cluster.create(topic, replicas={0: [101, 102]})
+        assert cluster.produce(topic, b"old") == 0
+    cluster.kill(102)
+    cluster.wait_for_isr("again", 101)
+    reported = []
+
+    def slow_facts(*_: object) -> Iterator[None]:
+        while not reported:
+            yield None
+
+    monkeypatch.setattr(broker_role, "loading_facts", slow_facts)
+    cluster.network.start(102)
+    cluster.run_until(lambda: cluster.network.hosts[102].running.broker._loading_facts is not None)
+
+    cluster.delete("again")
+    answer = cluster.client(101).ask(
+        IncrementalAlterConfigsRequest(
+            [AlterConfigsResource(TOPIC, "kept", [AlterableConfig("retention.ms", 0, "12345")])]
+        ),
+        1,
+    )
+    assert answer.responses[0].error_code == 0
+    topic = CreatableTopic("again", -1, -1, assignments=[CreatableReplicaAssignment(0, (101, 102))])
+    created = cluster.client(101).ask(CreateTopicsRequest([topic], 30_000, validate_only=False), 5)
+    assert created.topics[0].error_code == 0
+    cluster.run(1_000)
+    reported.append(True)
+
+    cluster.wait_for_isr("again", 101, 102)
+    assert cluster.produce("again", b"new") == 0
+    assert cluster.values(102, "again") == [b"new"]
+    assert cluster.log(102, "kept").config.retention_ms == 12345

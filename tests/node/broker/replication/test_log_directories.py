@@ -130,6 +130,24 @@ def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypa
     assert [cluster.values(101, "t", index) for index in range(18)] == [[b"kept"]] * 18
 
 
+def test_a_directory_that_fails_ends_moves_of_very_many_replicas_and_no_others(monkeypatch):
+    monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
+    cluster = a_cluster()
+    cluster.create("t", partitions=18, factor=1)
+    for index in range(18):
+        assert cluster.produce("t", b"kept", index=index) == 0
+    there = [index for index in range(18) if cluster.log(101, "t", index).directory.startswith("/d0/")]
+    wanted = {TopicPartition("t", index): "/d1" if at < 3 else "/d2" for at, index in enumerate(there)}
+    assert set(exhaust(cluster.replicas(101).alter_replica_log_dirs(wanted)).values()) == {ErrorCode.NONE}
+
+    fail(cluster, 101, "/d1")
+
+    arrived = there[3:]
+    cluster.run_until(lambda: all(cluster.log(101, "t", index).directory.startswith("/d2/") for index in arrived))
+    assert cluster.log_dirs(101) == {"/d0": True, "/d1": False, "/d2": True}
+    assert all(cluster.log(101, "t", index).directory.startswith("/d0/") for index in there[:3])
+
+
 def test_a_follower_moves_too_and_is_truncated_on_its_way():
     cluster = a_cluster(2)
     cluster.create("t", replicas={0: [101, 102]})

@@ -185,6 +185,18 @@ def test_a_coordinator_that_cannot_verify_is_not_needed():
     broker.append(A0, verdicts[0])
 
 
+def test_a_connected_coordinator_that_cannot_verify_answers_all_that_waits_at_once():
+    broker = Broker()
+    first, second, third = broker.verify(A0), broker.verify(A1), broker.verify(A0, producer_id=10, name="u")
+    too_old = RequestFailure("too old", is_unsupported_version=True)
+    (_, _, done), broker.outbound.sent = broker.outbound.sent[0], []
+    # Now that it is connected, what it offers is known.
+    broker.outbound.send = lambda *_, done, **_limits: done(too_old)
+    done(too_old)
+    assert [verdict.errors for verdicts in (first, second, third) for verdict in verdicts] == [{}, {}, {}]
+    assert broker.verify(A1, producer_id=11, name="v")[0].errors == {}
+
+
 def test_without_a_coordinator_there_is_no_verdict_but_an_error():
     broker = Broker(leader=-1)
     assert broker.verify(A0)[0].errors == {A0: ErrorCode.COORDINATOR_NOT_AVAILABLE}

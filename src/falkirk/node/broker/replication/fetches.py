@@ -60,15 +60,24 @@ class Fetches(PartitionRequests):
         """Read some partitions in each slice; `done` is called in the last one, or when `min_bytes` have arrived."""
         if params.is_from_follower:
             done = self._counting(done)
+        is_sliced = len(partitions) >= READ_PER_SLICE
+        sizes = self._sizes(params, partitions) if is_sliced else None
         fetched = yield from self.read_slices(params, partitions, updates_follower=True)
         size = sum(len(result.records) for _, result in fetched)
         if params.max_wait_ms <= 0 or not partitions or size >= params.min_bytes or _is_immediate(fetched):
             done(fetched)
             return
         deadline_ms = self._context.now_ms + params.max_wait_ms
-        wait = _FetchWait(self, params, partitions, fetched, deadline_ms=deadline_ms, done=done)
-        # Changes by the follower's own fetch do not complete it.
-        self._waits.watch(wait, [key.topic_partition for key, _ in partitions])
+        if sizes is None:
+            sizes = self._sizes(params, partitions)
+        wait = _FetchWait(self, params, partitions, fetched, sizes, deadline_ms=deadline_ms, done=done)
+        # Changes by the follower's own fetch do not complete it; those since its first slice do.
+        if not (is_sliced and wait.try_complete()):
+            self._waits.watch(wait, [key.topic_partition for key, _ in partitions])
+
+    def _sizes(self, params: FetchParams, partitions: Sequence[tuple[TopicIdPartition, FetchPartition]]) -> list[int]:
+        """Return the sizes of the logs, if the request waits for more than anything at all."""
+        return [self.size_of(key) for key, _ in partitions] if params.min_bytes > 1 else []
 
     def _counting(self, done: Callable[[Fetched], None]) -> Callable[[Fetched], None]:
         """Return `done`, with what a follower gets of throttled partitions counted for the quota."""
@@ -238,6 +247,7 @@ class _FetchWait(Wait):
         params: FetchParams,
         partitions: Sequence[tuple[TopicIdPartition, FetchPartition]],
         fetched: Fetched,
+        sizes: Sequence[int],
         *,
         deadline_ms: int,
         done: Callable[[Fetched], None],
@@ -247,10 +257,10 @@ class _FetchWait(Wait):
         self._params = params
         self._partitions = partitions
         self._done = done
-        # Results without records, readable bytes, and sizes of the logs, when the wait began.
+        # Results without records, and readable bytes, when the wait began; sizes of the logs then or before.
         self._known = {key: result for key, result in fetched if result.quiet is not None}
         self._size = sum(len(result.records) for _, result in fetched)
-        self._sizes = [fetches.size_of(key) for key, _ in partitions] if params.min_bytes > 1 else []
+        self._sizes = sizes
 
     def try_complete(self) -> bool:
         params, fetches = self._params, self._fetches

@@ -104,6 +104,9 @@ class FutureReplicas:
         """Copy a piece, and complete moves that have caught up."""
         left = 0 if self._is_throttled() else PIECE_BYTES
         for key, move in list(islice(self._moves.items(), MOVES_AT_ONCE)):
+            if self._moves.get(key) is not move:
+                # It has ended with the directory of one before it.
+                continue
             if len(self._moves) > MOVES_AT_ONCE:
                 # The next tick begins with others.
                 self._moves[key] = self._moves.pop(key)

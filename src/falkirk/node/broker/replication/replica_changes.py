@@ -94,9 +94,11 @@ class ReplicaChanges:
 
         It may have fewer replicas than the images by which the logs were put into use.
         """
-        self._pending.add_all(image.topics)
+        # Before the topics: one may have been created again, and its log is in the place of the new one.
         self._pending.add_logs(map(_replica_of, list(self.logs.logs())))
+        self._pending.add_all(image.topics)
         self._go_on()
+        self._configuring = self._context.works.begin("configure logs", self._configure(None))
 
     def apply(self, delta: MetadataDelta) -> None:
         """Apply a change of the image: what one slice does at once, the rest in further steps."""

@@ -115,7 +115,9 @@ class AddPartitionsToTxnManager:
         if coordinator.is_pending:
             return
         if not coordinator.waiting:
-            del self._coordinators[endpoint]
+            # Gone already if what waited was answered at once.
+            if self._coordinators.get(endpoint) is coordinator:
+                del self._coordinators[endpoint]
             return
         sent, coordinator.waiting = coordinator.waiting, {}
         coordinator.is_pending = True
