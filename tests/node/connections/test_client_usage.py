@@ -8,7 +8,7 @@ from itertools import pairwise
 from node_network import CONTROLLER_LISTENER, Client, NodeNetwork
 
 from falkirk.node.connections.client_usage import FRAME_WINDOW_BYTES, FRAME_WINDOW_MS
-from falkirk.protocol.messages import DescribeClusterRequest
+from falkirk.protocol.messages import DeleteTopicsRequest, DescribeClusterRequest
 
 MIB = 1024 * 1024
 FRAME_BYTES = 8 * MIB
@@ -97,3 +97,44 @@ def test_what_is_answered_is_no_longer_counted() -> None:
     for _ in range(10):
         client.ask(DescribeClusterRequest(endpoint_type=2), 1)
     assert usage(network, client).open_bytes == usage(network, client).buffered_bytes == 0
+
+
+def test_whole_requests_that_wait_behind_a_pause_are_counted() -> None:
+    network = a_node()
+    client = network.client(1)
+    client.ask(DescribeClusterRequest(endpoint_type=2), 1)
+    connections = network.hosts[1].running._clients
+    paused = connections._clients[client.connection_id]
+    connections.throttle(paused, network.now_ms + 10_000)
+    for _ in range(4):
+        client.send_bytes(a_request(client, 4 * MIB))
+        network.settle()
+    assert usage(network, client).buffered_bytes == 16 * MIB
+    client.send_bytes(a_request(client, 4 * MIB))
+    network.settle()
+    assert client.is_closed
+    reason = network.facts("connection-flooded")[-1].fields["reason"]
+    assert reason == f"the connections of its address keep {20 * MIB} bytes of requests waiting"
+
+
+def test_a_request_that_is_read_in_slices_no_longer_waits() -> None:
+    network = a_node()
+    client = network.client(1)
+    client.ask(DescribeClusterRequest(endpoint_type=2), 1)
+    connections = network.hosts[1].running._clients
+    connections.throttle(connections._clients[client.connection_id], network.now_ms + 1_000)
+    names = [f"t{number:096}" for number in range(3_000)]
+    client.send(DeleteTopicsRequest(topic_names=names, timeout_ms=1_000), 4)
+    client.send_bytes(a_request(client, 3 * MIB))
+    network.settle()
+    waited = [usage(network, client).buffered_bytes]
+    while len(client.answers) < 2:
+        network.run_for(1)
+        waited.append(usage(network, client).buffered_bytes)
+    assert list(dict.fromkeys(waited))[1:] == [3 * MIB, 0]
+
+
+def a_request(client: Client, size: int) -> bytes:
+    """Return a request of this size; its last bytes are ignored."""
+    request = client.connection.send_request(DescribeClusterRequest(endpoint_type=2), 1)[1]
+    return struct.pack(">i", size) + request[4:].ljust(size, b"\0")

@@ -127,5 +127,9 @@ class OpenRequest(IdentityStruct):
     @property
     def is_large(self) -> bool:
         """True if the response may have very many elements."""
-        request = self.request
-        return self.is_sliced or (isinstance(request, RequestReceived) and len(request.frame) >= _LARGE_REQUEST_BYTES)
+        return self.is_sliced or size_of(self.request) >= _LARGE_REQUEST_BYTES
+
+
+def size_of(request: RequestReceived | UnsupportedVersionReceived) -> int:
+    """Return the size of a request, as far as it is kept."""
+    return len(request.frame) if isinstance(request, RequestReceived) else 0

@@ -13,7 +13,7 @@ from mypy_extensions import mypyc_attr
 
 from falkirk.metadata.requests.request_context import ANONYMOUS, Principal
 from falkirk.node.connections.api_uses import ApiUses
-from falkirk.node.connections.client_connection import SLICED_REQUEST_BYTES, ClientConnection, OpenRequest
+from falkirk.node.connections.client_connection import SLICED_REQUEST_BYTES, ClientConnection, OpenRequest, size_of
 from falkirk.node.connections.client_usage import FRAME_WINDOW_BYTES, FRAME_WINDOW_MS, ClientUsage, UnfinishedFrames
 from falkirk.node.connections.connection_counters import ConnectionCounters
 from falkirk.node.connections.envelopes import envelope_response
@@ -179,8 +179,8 @@ class ClientConnections:
         if client.held:
             self._advance(client)
             self._close_if_flooding(client)
-        begins = client.connection.pending_bytes or client.buffered_bytes
-        if (begins or connection_id in self._unfinished) and not client.is_closed:
+        keeps = client.connection.pending_bytes or client.held or client.buffered_bytes
+        if (keeps or connection_id in self._unfinished) and not client.is_closed:
             self._unfinished.received(connection_id, client.connection, now_ms, has_ended_one=has_ended_one)
             self._count_buffered(client)
 
@@ -351,7 +351,7 @@ class ClientConnections:
 
     def _end(self, client: ClientConnection, request: OpenRequest) -> None:
         """Uncount a request that is answered, and have those that wait behind it handled."""
-        size = _size(request.request)
+        size = size_of(request.request)
         client.open_bytes -= size
         client.usage.open_bytes -= size
         if client.held:
@@ -382,7 +382,7 @@ class ClientConnections:
             self._effects(Send(client.connection_id, event.data))
         elif isinstance(event, (RequestReceived, UnsupportedVersionReceived)):
             client.held.append(event)
-            client.held_bytes += _size(event)
+            client.held_bytes += size_of(event)
         elif isinstance(event, UnservedRequestReceived):
             self._advance(client)
             self._close_for_unserved_api(client, event)
@@ -398,9 +398,9 @@ class ClientConnections:
                 or client.usage.open_bytes > self._address_bytes_max
             ):
                 self._holding[client.connection_id] = client
-                return
+                break
             event = client.held.popleft()
-            size = _size(event)
+            size = size_of(event)
             client.held_bytes -= size
             client.open_bytes += size
             client.usage.open_bytes += size
@@ -414,7 +414,8 @@ class ClientConnections:
                 self._close_for_invalid_request(client, error)
                 return
             self._handle(self._open(client, event, message))
-        self._holding.pop(client.connection_id, None)
+        else:
+            self._holding.pop(client.connection_id, None)
         if client.buffered_bytes:
             self._count_buffered(client)
 
@@ -473,7 +474,8 @@ class ClientConnections:
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
         # What was under way when a client was paused is bounded with all that its address holds.
-        if client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1 and not client.is_paused:
+        is_over = client.held_bytes > HELD_BYTES_MAX and len(client.held) > 1
+        if is_over and not client.is_paused and not client.is_closed:
             self.counters.closed_for_flooding += 1
             reason = f"{client.held_bytes} bytes of requests wait behind {client.connection.open_requests} open ones"
             held_for = self.holds.reason(client.held[0].api_key)
@@ -495,7 +497,3 @@ class ClientConnections:
         self._effects(Close(client.connection_id))
         fields = {"client_host": client.client_host, "listener": client.listener.name, "reason": reason}
         self._effects(Fact(level, event, fields))
-
-
-def _size(event: RequestReceived | UnsupportedVersionReceived) -> int:
-    return len(event.frame) if isinstance(event, RequestReceived) else 0
