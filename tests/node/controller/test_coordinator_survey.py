@@ -64,6 +64,7 @@ class Leaders:
     init_errors: list = field(default_factory=list)
     aborted: list = field(default_factory=list)
     step: SimpleNamespace = None
+    metadata: SimpleNamespace = None
 
     def send(self, _purpose, endpoint, message, *, done, listener, delay_ms, **_times):
         self.step.now_ms += delay_ms
@@ -139,7 +140,7 @@ def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=Non
     step = SimpleNamespace(now_ms=0, config=SimpleNamespace(inter_broker_listener_name=name, listeners=(listener,)))
     metadata = SimpleNamespace(image=make_image(brokers=[Broker(broker_id=1)], records=records))
     told = []
-    leaders.step = step
+    leaders.step, leaders.metadata = step, metadata
     CoordinatorSurvey(step, metadata, leaders, topics, deadline_ms=DEADLINE_MS, done=told.append, **waiting).start()
     (use,) = told
     return use
@@ -272,6 +273,23 @@ def test_a_refused_abort_is_named():
     (sentence,) = survey(leaders, waits=True, aborts=True).unended
     assert str(sentence).endswith("(not aborted: TRANSACTIONAL_ID_AUTHORIZATION_FAILED)")
     assert len(leaders.aborted) == 1
+
+
+class LeavingLeaders(Leaders):
+    """Those of which none is left once it has answered a fetch."""
+
+    def fetched(self, message, error):
+        topics = self.metadata.image.topics
+        self.metadata.image = SimpleNamespace(topics=topics, cluster=SimpleNamespace(brokers={}))
+        return super().fetched(message, error)
+
+
+def test_a_leader_that_goes_before_the_abort_ends_the_wait_once():
+    leaders = LeavingLeaders(open_in(0).logs)
+    leaders.logs[TRANSACTIONS, 0][1] = batch(1, transaction("t1", TransactionState.ONGOING))
+    use = survey(leaders, waits=True, aborts=True)
+    assert [each.transaction.transactional_id for each in use.unended] == ["t0", "t1"]
+    assert [each.transactional_id for each in use.transactions] == ["t0", "t1"]
 
 
 def test_a_leader_that_changes_does_not_end_the_wait():

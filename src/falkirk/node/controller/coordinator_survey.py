@@ -261,7 +261,11 @@ class CoordinatorSurvey:
         self._fetch(reading, min(WAIT_MS, remaining_ms))
 
     def _abort(self, reading: _Reading, transaction: UnfinishedTransaction) -> None:
-        """Fence the producer, with the timeout that its transactions have."""
+        """Fence the producer, with the timeout that its transactions have; not while there is no leader."""
+        leader = self._leader_of(reading)
+        if isinstance(leader, str):
+            # The fetch that follows gives the partition up, once.
+            return
         transactional_id = transaction.transactional_id
         reading.aborts[transactional_id] = None
         request = InitProducerIdRequest(
@@ -280,7 +284,7 @@ class CoordinatorSurvey:
             else:
                 reading.aborts[transactional_id] = error_name(answer.error_code)
 
-        self._send(reading, request, answered, purpose=_ABORT_PURPOSE)
+        self._send_to(leader, request, answered, _ABORT_PURPOSE)
 
     def _refused(self, reading: _Reading, error_code: int) -> None:
         """Read the partition again after a while: a new leader may not know yet that it is one."""
@@ -332,23 +336,25 @@ class CoordinatorSurvey:
         request: WireMessage,
         answered: Callable[[WireMessage | RequestFailure], None],
         *,
-        purpose: str = _PURPOSE,
         delay_ms: int = 0,
     ) -> None:
-        image, now_ms = self._metadata.image, self._step.now_ms
-        if now_ms >= self._deadline_ms:
-            self._give_up(reading, _NO_TIME)
-            return
-        partition = image.topics.partition(reading.topic, reading.partition_id)
-        broker = None if partition is None else image.cluster.brokers.get(partition.leader)
-        if broker is None:
-            self._give_up(reading, "it has no leader")
-            return
-        place = self._endpoint_of(broker)
-        if place is None:
-            self._give_up(reading, f"this controller can speak to no listener of broker {broker.broker_id}")
-            return
-        endpoint, listener = place
+        """Send a request to the leader, or give the partition up."""
+        leader = self._leader_of(reading)
+        if isinstance(leader, str):
+            self._give_up(reading, leader)
+        else:
+            self._send_to(leader, request, answered, _PURPOSE, delay_ms)
+
+    def _send_to(
+        self,
+        leader: tuple[Endpoint, str],
+        request: WireMessage,
+        answered: Callable[[WireMessage | RequestFailure], None],
+        purpose: str,
+        delay_ms: int = 0,
+    ) -> None:
+        endpoint, listener = leader
+        now_ms = self._step.now_ms
         self._outbound.send(
             purpose,
             endpoint,
@@ -359,6 +365,18 @@ class CoordinatorSurvey:
             listener=listener,
             delay_ms=delay_ms,
         )
+
+    def _leader_of(self, reading: _Reading) -> tuple[Endpoint, str] | str:
+        """Return where the leader of a partition is spoken to, or why it is not."""
+        if self._step.now_ms >= self._deadline_ms:
+            return _NO_TIME
+        image = self._metadata.image
+        partition = image.topics.partition(reading.topic, reading.partition_id)
+        broker = None if partition is None else image.cluster.brokers.get(partition.leader)
+        if broker is None:
+            return "it has no leader"
+        place = self._endpoint_of(broker)
+        return place or f"this controller can speak to no listener of broker {broker.broker_id}"
 
     def _endpoint_of(self, broker: BrokerRegistration) -> tuple[Endpoint, str] | None:
         """Return a broker's endpoint, and the listener whose security settings apply; None if there is none.
