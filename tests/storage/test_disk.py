@@ -1,5 +1,6 @@
 """One behaviour suite, run on the real disk and on the fake."""
 
+import errno
 import os
 import pickle
 
@@ -408,3 +409,20 @@ def test_a_file_in_memory_is_what_one_string_of_bytes_would_be(changes):
             assert disk.read("/log", position, length) == expected[position : position + length]
         assert file.size == disk.size("/log") == len(expected)
     assert disk.read("/log") == bytes(disk.view("/log")) == expected
+
+
+def test_a_descriptor_that_fails_to_be_closed_is_not_closed_again(tmp_path, monkeypatch):
+    """It is gone all the same, and its number may be another file's."""
+    closed, close = [], os.close
+
+    def failing(handle):
+        closed.append(handle)
+        close(handle)
+        raise OSError(errno.EIO, "Input/output error")
+
+    file = PosixDisk().open_log_file(str(tmp_path / "file"))
+    monkeypatch.setattr(os, "close", failing)
+    with pytest.raises(OSError, match="Input/output error"):
+        file.close()
+    file.close()
+    assert len(closed) == 1

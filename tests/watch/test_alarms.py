@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -99,6 +100,25 @@ def test_a_failed_alarm_waits_longer_each_time_and_keeps_the_reason(tmp_path):
         deliver(journal, channel, at_once=False)
         [(attempts,)] = journal._database.execute("SELECT attempts FROM deliveries").fetchall()
         assert attempts == 4, "it is not due yet"
+
+
+def test_an_answer_that_is_no_http_is_a_failure_like_any_other(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as server, Journal(tmp_path / "j") as journal:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"\x15\x03\x03\x00\x02\x02\x32\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        channel = Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/hook", None, ALL)
+        store(journal, channel, "a")
+        deliver(journal, channel)
+        thread.join()
+        assert journal.waiting_count() == 1
+    assert "a is tried again" in capsys.readouterr().err
 
 
 def test_a_command_gets_the_event_and_its_failure_is_tried_again(tmp_path):

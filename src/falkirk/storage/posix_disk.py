@@ -226,9 +226,10 @@ class PosixLogFile:
     def close(self) -> None:
         """Close the descriptor."""
         self._map = None
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            # If it fails the descriptor is gone all the same, and may soon be another file's.
+            os.close(handle)
 
     def _open(self) -> int:
         if self._handle < 0:

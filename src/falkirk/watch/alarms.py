@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import http.client
 import os
 import signal
 import sys
@@ -100,6 +101,9 @@ class Webhook(Channel):
         except urllib.error.HTTPError as error:
             with error:
                 raise OSError(f"HTTP status {error.code}") from error
+        except http.client.HTTPException as error:
+            # Not an OSError: as when something else than HTTP listens there.
+            raise OSError(f"{type(error).__name__}: the answer is no HTTP") from error
 
 
 class Command(Channel):

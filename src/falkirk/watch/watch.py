@@ -127,9 +127,9 @@ class Watch:
             self._readers.discard(names)
 
     def _raise_failures(self) -> None:
-        for followed in self._followed.values():
-            if followed.task.done() and not followed.task.cancelled():
-                followed.task.result()
+        for task in (*self._tasks, *(followed.task for followed in self._followed.values())):
+            if task.done() and not task.cancelled():
+                task.result()
 
     async def events(self) -> AsyncIterator[WatchEvent]:
         """Yield what happens from now on; with a journal, once it is stored."""

@@ -121,6 +121,23 @@ def test_slices_are_short_though_nothing_expires():
     assert len(world.offsets()) == 5_000
 
 
+def test_groups_without_offsets_go_in_slices_too():
+    log = Log()
+    for group in range(600):
+        log.classic(str(group))
+    world = OffsetsWorld().reloaded(log.entries)
+    world.context.now_ms += CHECK_MS
+    action = world.context.timers.pop_due(world.context.now_ms)
+    sizes = []
+    while action is not None:
+        outcome = action()
+        sizes.append(len(outcome.records))
+        world.apply(outcome)
+        action = world.context.slices.pop("offsets-expire", None)
+    assert sizes == [250, 250, 100, 0]
+    assert world.context.groups == {}
+
+
 def test_an_offset_that_is_committed_anew_between_two_slices_stays_and_so_does_its_group():
     world = OffsetsWorld()
     for partition in range(300):

@@ -1,5 +1,6 @@
 """Compaction: the last record of each key stays, with its offset; what need not stay goes in its time."""
 
+import errno
 import random
 import sys
 from itertools import pairwise
@@ -387,6 +388,31 @@ def test_the_manager_compacts_what_is_dirty_enough_and_remembers_it():
     again = open_manager(disk, config, clean=("/d1",))
     run(again, NOW + 60_000, NOW + 120_000)
     assert parse_offset_checkpoint(disk.read(path), file=path).as_dict() == {PARTITION: 4}
+
+
+def test_a_disk_that_fails_while_a_compaction_is_abandoned_does_not_keep_logs_from_being_closed():
+    class Disk(MemoryDisk):
+        is_broken = False
+
+        def remove(self, path):
+            if self.is_broken:
+                raise OSError(errno.EIO, "Input/output error", path)
+            super().remove(path)
+
+    disk = Disk()
+    disk.make_directory("/d1")
+    config = LogConfig(**SINGLE)
+    manager = open_manager(disk, config)
+    log = manager.get_or_create(PARTITION, b"t" * 16, config)
+    for value in (b"1", b"2", b"3"):
+        put(log, (b"a", value))
+    now_ms = NOW
+    while not any("cleaned" in name for name in disk.list("/d1/c-0")):
+        now_ms = max(manager.next_wakeup_ms, now_ms)
+        manager.tick(now_ms)
+    disk.is_broken = True
+    list(manager.shutdown_slices())
+    assert not manager.pop_failed()
 
 
 def test_a_log_in_which_a_batch_cannot_be_read_is_left_alone():

@@ -72,13 +72,17 @@ class OffsetExpiry:
                     self._context.counters.offset_expirations += 1
                     expired += 1
                 looked_at += 1
-                if looked_at >= _LOOKED_AT_MAX or len(records) >= _RECORDS_MAX:
+                if _is_full(records, looked_at):
                     yield records
                     records, looked_at, expired = [], 0, 0
             group = groups.get(group_id)
             if group is not None and expired == len(store.of_group(group_id)):
                 records += self._deletion_records(group)
             looked_at += 1
+            # There may be very many groups without offsets.
+            if _is_full(records, looked_at):
+                yield records
+                records, looked_at = [], 0
         yield records
 
     def _deletion_records(self, group: Group) -> Sequence[CoordinatorRecord]:
@@ -100,3 +104,7 @@ class OffsetExpiry:
             else now_ms >= offset.expire_timestamp
         )
         return is_over and not self._store.is_pending(group.group_id, position)
+
+
+def _is_full(records: Sequence[CoordinatorRecord], looked_at: int) -> bool:
+    return looked_at >= _LOOKED_AT_MAX or len(records) >= _RECORDS_MAX

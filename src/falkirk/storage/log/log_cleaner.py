@@ -63,10 +63,11 @@ class LogCleaner:
         self._check_some(now_ms)
 
     def stop(self) -> None:
-        """Abandon the compaction in progress."""
-        if self._compaction is not None:
-            self._compaction.drop()
-            self._compaction = None
+        """Abandon the compaction in progress; if the disk fails then, what it wrote is removed at the next start."""
+        compaction, self._compaction = self._compaction, None
+        if compaction is not None:
+            with suppress(OSError):
+                compaction.drop()
 
     def _begin_checks(self) -> None:
         self._dirtiest = None
@@ -117,9 +118,7 @@ class LogCleaner:
         directory = self._directory_of(log)
         if directory is None:
             # Its files are removed with their directory, or cannot be reached.
-            with suppress(OSError):
-                self.stop()
-            self._compaction = None
+            self.stop()
             return
         try:
             if not compaction.step():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -263,7 +264,8 @@ class LogManager:
                 # There may be a new one.
                 if logs.get(log.topic_partition) is log:
                     del logs[log.topic_partition]
-            log.close_files()
+            with suppress(OSError):
+                log.close_files()
 
     def pop_failed(self) -> Mapping[str, OSError]:
         """Return the directories that failed since the last call; they are offline already."""
