@@ -18,7 +18,7 @@ from falkirk.coordinator.classic.state import ClassicGroupState
 from falkirk.coordinator.consumer.consumer_group import ConsumerGroup
 from falkirk.coordinator.consumer.member import MemberState
 from falkirk.coordinator.records.record_type import GroupRecordType
-from falkirk.coordinator.runtime.outcome import CoordinatorRecord
+from falkirk.coordinator.runtime.outcome import CoordinatorRecord, Outcome
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -313,6 +313,17 @@ def test_groups_that_do_not_read_a_topic_are_left_alone():
 
     assert world.group.group_epoch == 1
     assert len(world.batches) == written
+
+
+def test_of_a_group_that_is_gone_no_topic_is_remembered():
+    """Else consumers with an id of their own for each run would fill the memory."""
+    world = ConsumerWorld()
+    Consumer(world, "a", "foo", regex="b.*").beat()
+    assert world.protocol._groups_by_topic == {"foo": {GROUP}, "bar": {GROUP}}
+    world.beat("a", -1)
+    world.apply(Outcome(records=world.group.deletion_records()))
+    assert GROUP not in world.context.groups
+    assert (world.protocol._groups_by_topic, world.protocol._topics_by_group) == ({}, {})
 
 
 def test_what_the_log_did_not_take_is_decided_again():

@@ -78,8 +78,10 @@ class ConsumerProtocol:
         self.timers = MemberTimers(self.services, self.fence)
         self._context = context
         self._conversions = conversions
-        # Groups that have read a topic at some time: a superset, tidied when a topic changes.
+        # Groups that have read a topic at some time: a superset, tidied when a topic changes. No set is empty.
         self._groups_by_topic: dict[str, set[str]] = {}
+        # The same by group, until it is gone.
+        self._topics_by_group: dict[str, set[str]] = {}
 
     # --- requests
 
@@ -119,8 +121,13 @@ class ConsumerProtocol:
         group = replay_record(self._context.groups, key, value, first_epoch=first_epoch)
         if group is None:
             return
+        group_id = group.group_id
         for topic in _topics_named(value):
-            self._groups_by_topic.setdefault(topic, set()).add(group.group_id)
+            self._groups_by_topic.setdefault(topic, set()).add(group_id)
+            self._topics_by_group.setdefault(group_id, set()).add(topic)
+        if group_id not in self._context.groups:
+            for topic in list(self._topics_by_group.get(group_id, ())):
+                self._forget_reader(topic, group_id)
 
     def loaded(self, group: ConsumerGroup) -> None:
         """Start the timers of a loaded group's members."""
@@ -129,7 +136,7 @@ class ConsumerProtocol:
             self.timers.start(group.group_id, member)
 
     def topics_changed(self, changed: Collection[str]) -> None:
-        """Refresh groups that subscribe to a new, deleted or grown topic at their members' next heartbeats.
+        """Refresh groups that subscribe to a new, deleted, grown or moved topic at their members' next heartbeats.
 
         `context.topics` is the new image already.
         """
@@ -142,7 +149,17 @@ class ConsumerProtocol:
                 if isinstance(group, ConsumerGroup) and group.is_subscribed_to(topic):
                     group.metadata_refresh_due_ms = 0
                 else:
-                    self._groups_by_topic[topic].discard(group_id)
+                    self._forget_reader(topic, group_id)
+
+    def _forget_reader(self, topic: str, group_id: str) -> None:
+        """Forget that a group reads a topic."""
+        for index, key, other in (
+            (self._groups_by_topic, topic, group_id),
+            (self._topics_by_group, group_id, topic),
+        ):
+            index[key].discard(other)
+            if not index[key]:
+                del index[key]
 
     # --- members that go
 

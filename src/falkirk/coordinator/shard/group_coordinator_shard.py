@@ -261,7 +261,7 @@ class GroupCoordinatorShard:
         return Outcome(replies=replies)
 
     def topics_changed(self, topics: Topics, changed: Collection[str]) -> Outcome:
-        """Apply a newer image; `changed`: the topics that were created, deleted, or got partitions."""
+        """Apply a newer image; `changed`: the topics that were created, deleted, moved, or got partitions."""
         self.context.topics = topics
         self.consumer.topics_changed(changed)
         return NOTHING

@@ -380,3 +380,26 @@ def test_many_groups_are_loaded_some_in_each_step_and_not_before_all_are(monkeyp
 
     assert states[:3] == [HostState.LOADING] * 3
     assert [cluster.fetch_offsets(group_id) for group_id in groups] == [{("t", 0): 1}] * 7
+
+
+def test_consumers_are_assigned_anew_when_a_topic_moves_to_another_rack():
+    cluster = a_cluster(brokers=1, release="4.3")
+    cluster.add_brokers({102: "a", 103: "b"})
+    update = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("group.version", 1, upgrade_type=1)])
+    assert cluster.client(101).ask(update, 1).error_code == 0
+    cluster.create("racked", replicas={0: [102]})
+
+    def beat(epoch: int) -> int:
+        names = {"subscribed_topic_names": ("racked",), "topic_partitions": []} if epoch == 0 else {}
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="g", member_id="m", member_epoch=epoch, rebalance_timeout_ms=60_000, **names
+        )
+        answer = cluster.ask("g", request, 1)
+        assert answer.error_code == 0, answer
+        return answer.member_epoch
+
+    epoch = beat(0)
+    assert beat(epoch) == epoch
+    cluster.reassign("racked", [103])
+    cluster.run_until(lambda: cluster.state("racked").replicas == (103,))
+    cluster.run_until(lambda: beat(epoch) > epoch)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.runtime.outcome import Producer, Token
     from falkirk.metadata.image.metadata_image import MetadataImage
-    from falkirk.metadata.image.topics import TopicsDelta
+    from falkirk.metadata.image.topics import TopicDelta, TopicsDelta
     from falkirk.node.broker.coordinator_runtime.hosted_shard import Done
     from falkirk.node.broker.replication.replica_manager import ReplicaManager
     from falkirk.node.effects import Effect
@@ -160,12 +160,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
             self.settings = with_dynamic_configs(self._static_settings, image.configs, config.node_id, config.release)
 
     def topics_changed(self, delta: TopicsDelta) -> None:
-        """Pass topics that were created, deleted, or got partitions to the shards, and deleted partitions."""
-        changed = [
-            topic.name
-            for topic in delta.changed.values()
-            if topic.before is None or any(topic.before.partition(number) is None for number in topic.partitions)
-        ]
+        """Pass topics that were created, deleted, moved, or got partitions to the shards, and deleted partitions."""
+        changed = [topic.name for topic in delta.changed.values() if _is_other(topic)]
         gone = [topic for each in delta.deleted if (topic := delta.image.topic_by_id(each)) is not None]
         deleted = [(topic.name, number) for topic in gone for number, _ in topic.items()]
         changed += [topic.name for topic in gone]
@@ -173,3 +169,14 @@ class GroupCoordinator(CoordinatorRuntime[GroupCoordinatorShard]):
             self.run_all(lambda shard: shard.partitions_deleted(deleted))
         if changed:
             self.run_all(lambda shard: shard.topics_changed(shard.context.topics, changed))
+
+
+def _is_other(topic: TopicDelta) -> bool:
+    """Return whether a topic has other partitions than before, or replicas on other brokers: racks count, too."""
+    if topic.before is None:
+        return True
+    for number, partition in topic.partitions.items():
+        before = topic.before.partition(number)
+        if before is None or before.replicas != partition.replicas:
+            return True
+    return False
