@@ -123,6 +123,19 @@ def test_data_of_aborted_transactions_goes_at_once_and_their_markers_later():
     assert [batch.base_offset for batch in batches_of(log) if batch.is_control] == [4]
 
 
+def test_what_a_producer_writes_after_an_abort_counts_where_a_round_begins_between_the_two():
+    log = open_log(MemoryDisk(), LogConfig(cleanup_policy=COMPACTED, index_interval_bytes=1, segment_bytes=1000))
+    fields = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True}
+    put(log, (b"a", b"1"))
+    put(log, (b"x", b"aborted"), base_sequence=0, **fields)
+    end_transaction(log, 1, ABORT)
+    put(log, (b"a", b"2"), base_sequence=1, **fields)
+    end_transaction(log, 1, COMMIT)
+    put(log, (b"f", b"v" * 1000))
+    compact(log, checkpoint=3)
+    assert [(offset, key) for offset, key, _ in contents(log)] == [(3, b"a"), (5, b"f")]
+
+
 def test_the_last_sequence_of_a_producer_survives_its_records():
     log = open_log(MemoryDisk(), LogConfig(**SINGLE))
     put(log, (b"a", b"1"), producer_id=7, producer_epoch=3, base_sequence=40)

@@ -116,7 +116,8 @@ class Compaction:
         transactions = CleanedTransactions(lambda _: None)
         dirty = self.log.segments.covering(start, end)
         for at, segment in enumerate(dirty):
-            transactions.add(self._aborted_in(segment))
+            # The marker of one that ended before may not be read, and later data of its producer is not aborted.
+            transactions.add(each for each in self._aborted_in(segment) if each.last_offset >= start)
             position = segment.index.position_before(start)
             for batches in _pieces(segment, position):
                 for batch in batches:
