@@ -101,9 +101,9 @@ class Webhook(Channel):
         except urllib.error.HTTPError as error:
             with error:
                 raise OSError(f"HTTP status {error.code}") from error
-        except http.client.HTTPException as error:
+        except http.client.HTTPException as not_http:
             # Not an OSError: as when something else than HTTP listens there.
-            raise OSError(f"{type(error).__name__}: the answer is no HTTP") from error
+            raise OSError(f"{type(not_http).__name__}: the answer is no HTTP") from not_http
 
 
 class Command(Channel):
