@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.runtime.load_failure import LoadFailure
 from falkirk.coordinator.runtime.outcome import CoordinatorRecord
 from falkirk.coordinator.transactions.transaction_rules import transaction_rules
+from falkirk.parted_dict import PartedDict
 from falkirk.protocol import codec
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.messages import TransactionLogKey, TransactionLogValue
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 
 IDS_AT_ONCE: Final = 250
 """How many ids are replayed in one slice of the end."""
-KEYS_FREED_AT_ONCE: Final = 20_000
 _PREFIX_BYTES = 2
-_REPLAYED: Final = (0, 0, b"")
 
 
 class TransactionLoader:
@@ -46,7 +45,7 @@ class TransactionLoader:
         release = shard.context.release
         self.record_count = 0
         # By key: offset, version and bytes of the last value.
-        self._last: dict[bytes, tuple[int, int, bytes]] = {}
+        self._last: PartedDict[bytes, tuple[int, int, bytes]] = PartedDict()
         self.unknown_types: dict[int, int] = {}
         """The number of skipped records by type; each type is logged once, when the load ends."""
         self._shard = shard
@@ -71,24 +70,23 @@ class TransactionLoader:
         return None
 
     def finish(self) -> Generator[None, None, LoadFailure | None]:
-        """Replay the last record of each id; return the failure of the first that does not parse."""
-        for number, (key, (offset, version, value)) in enumerate(self._last.items(), 1):
-            try:
-                transaction_key = codec.decode_prefix(TransactionLogKey, 0, key, _PREFIX_BYTES)[0]
-                decoded = codec.decode_prefix(TransactionLogValue, version, value, _PREFIX_BYTES, layout=self._layout)[
-                    0
-                ]
-                self._shard.replay_loaded(CoordinatorRecord(transaction_key, decoded, version))
-            except (RemoteProtocolError, ValueError) as error:
-                return LoadFailure(offset, str(error))
+        """Replay the last record of each id; return the failure of one that does not parse."""
+        number = 0
+        for part in self._last.parts():
             # To free a million of them at once is a long step.
-            self._last[key] = _REPLAYED
-            if number % IDS_AT_ONCE == 0:
-                yield
-        while self._last:
-            self._last.popitem()
-            if len(self._last) % KEYS_FREED_AT_ONCE == 0:
-                yield
+            while part:
+                key, (offset, version, value) = part.popitem()
+                try:
+                    transaction_key = codec.decode_prefix(TransactionLogKey, 0, key, _PREFIX_BYTES)[0]
+                    decoded = codec.decode_prefix(
+                        TransactionLogValue, version, value, _PREFIX_BYTES, layout=self._layout
+                    )[0]
+                    self._shard.replay_loaded(CoordinatorRecord(transaction_key, decoded, version))
+                except (RemoteProtocolError, ValueError) as error:
+                    return LoadFailure(offset, str(error))
+                number += 1
+                if number % IDS_AT_ONCE == 0:
+                    yield
         return None
 
     def _apply(self, key: bytes | None, value: bytes | None, offset: int) -> None:
@@ -99,7 +97,7 @@ class TransactionLoader:
             self.unknown_types[type_] = self.unknown_types.get(type_, 0) + 1
             return
         if value is None:
-            self._last.pop(key, None)
+            self._last.pop(key)
             return
         version = int.from_bytes(value[:_PREFIX_BYTES], signed=True)
         known = self._value_versions
@@ -109,6 +107,4 @@ class TransactionLoader:
             if self._skips_newer_values:
                 return
             raise ValueError(f"transaction log value has no version {version}, only {known}")
-        # In the order of the log, whatever compaction has removed.
-        self._last.pop(key, None)
         self._last[key] = offset, version, value

@@ -9,6 +9,7 @@ from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.coordinator.runtime.outcome import Outcome
 from falkirk.coordinator.transactions.transaction_records import recorded_metadata, transaction_record
 from falkirk.coordinator.transactions.transaction_rules import transaction_rules
+from falkirk.parted_dict import PartedDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +29,7 @@ class TransactionStore:
     def __init__(self, context: TransactionContext) -> None:
         self._context = context
         self._rules = transaction_rules(context.release)
-        self._by_id: dict[str, TransactionMetadata] = {}
+        self._by_id: PartedDict[str, TransactionMetadata] = PartedDict()
         self.ongoing: dict[str, None] = {}
         self.unmarked: dict[str, set[TopicPartition]] = {}
 
@@ -50,7 +51,7 @@ class TransactionStore:
     def replay(self, transactional_id: str, value: TransactionLogValue | None) -> None:
         """Replay a record. Raises ValueError for an unknown state."""
         if value is None:
-            self._by_id.pop(transactional_id, None)
+            self._by_id.pop(transactional_id)
             self.ongoing.pop(transactional_id, None)
             self.unmarked.pop(transactional_id, None)
         else:
