@@ -88,6 +88,14 @@ def test_who_comes_too_fast_waits_until_the_rate_is_met_and_others_behind_it(lis
     assert world.ready(SECOND) == [(21, None)]
 
 
+def test_with_a_rate_of_zero_each_waits_for_a_window() -> None:
+    world = World(LimitSettings(broker=ListenerLimits(creation_rate=0)))
+    assert world.arrive() == world.arrive() == []
+    assert world.limits.next_ready_ms(0) == SECOND
+    assert world.ready(SECOND) == [(0, None)]
+    assert world.ready(2 * SECOND) == [(1, None)]
+
+
 def test_the_rate_of_the_broker_is_not_that_of_the_listener_between_brokers() -> None:
     world = World(LimitSettings(broker=ListenerLimits(creation_rate=1), protected="A", windows=QuotaWindows()))
     assert [world.arrive(listener="A") for _ in range(30)] == [[(number, None)] for number in range(30)]

@@ -27,33 +27,35 @@ class OpenListeners:
         self._backlog = backlog
         self._log = log
         self._servers: dict[str, asyncio.AbstractServer] = {}
-        self._opening: set[asyncio.Task[None]] = set()
+        # Those that are bound, and do not accept connections yet.
+        self._opening: dict[str, ListeningSocket] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, sockets: Sequence[ListeningSocket]) -> None:
         """Accept connections on bound sockets."""
-        loop = asyncio.get_running_loop()
         for one in sockets:
-            accept = partial(self._accept, one.listener.name)
-            self._servers[one.listener.name] = await loop.create_server(accept, sock=one.socket, backlog=self._backlog)
+            self._servers[one.listener.name] = await self._serve(one)
 
     def open(self, listener: Listener) -> None:
         """Open a listener. One that cannot be bound is logged, as in Kafka, and not open."""
         try:
-            sockets = listening.bind([listener])
+            (bound,) = listening.bind([listener])
         except ServerError as error:
             self._log.write(Fact("error", "listener-not-opened", {"listener": listener.name, "reason": str(error)}))
             return
-        fields = {"listener": listener.name, "address": str(sockets[0].listener.endpoint)}
+        fields = {"listener": listener.name, "address": str(bound.listener.endpoint)}
         self._log.write(Fact("info", "listener-opened", fields))
-        task = asyncio.get_running_loop().create_task(self.serve(sockets))
-        self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
+        self._opening[listener.name] = bound
+        task = asyncio.get_running_loop().create_task(self._serve_opened(bound))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def close(self, name: str) -> None:
         """Accept no more connections on a listener."""
-        server = self._servers.pop(name, None)
+        server, opening = self._servers.pop(name, None), self._opening.pop(name, None)
         if server is not None:
             server.close()
+        if server is not None or opening is not None:
             self._log.write(Fact("info", "listener-closed", {"listener": name}))
 
     def close_all(self) -> None:
@@ -61,3 +63,21 @@ class OpenListeners:
         for server in self._servers.values():
             server.close()
         self._servers.clear()
+        self._opening.clear()
+
+    async def _serve(self, bound: ListeningSocket) -> asyncio.AbstractServer:
+        accept = partial(self._accept, bound.listener.name)
+        return await asyncio.get_running_loop().create_server(accept, sock=bound.socket, backlog=self._backlog)
+
+    async def _serve_opened(self, bound: ListeningSocket) -> None:
+        """Accept connections on a listener, unless it is closed before."""
+        name = bound.listener.name
+        if self._opening.get(name) is not bound:
+            bound.socket.close()
+            return
+        server = await self._serve(bound)
+        if self._opening.get(name) is bound:
+            del self._opening[name]
+            self._servers[name] = server
+        else:
+            server.close()

@@ -71,12 +71,17 @@ class SampledRate:
             samples.append((now_ms, amount))
 
     def throttle_ms(self, limit: float, now_ms: int) -> int:
-        """Return for how long nothing may be recorded, so that the rate falls to `limit` (1/s); 0 if it is below."""
+        """Return for how long nothing may be recorded, so that the rate falls to `limit` (1/s); 0 if it is below.
+
+        To a limit of 0 (`max.connection.creation.rate`) it falls when all windows are over.
+        """
         samples, windows = self._samples, self._windows
         while samples and now_ms - samples[0][0] >= windows.total_ms:
             samples.popleft()
         if not samples:
             return 0
+        if not limit:
+            return windows.total_ms
         # As Kafka does, all windows but the last count in full: a client that has just begun may burst.
         elapsed_ms = now_ms - samples[0][0]
         missing = max(windows.number - 1 - elapsed_ms // windows.size_ms, 0)
