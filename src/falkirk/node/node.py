@@ -378,12 +378,7 @@ class Node:
             assert self._broker is not None, "such a listener belongs to a broker"
             ranges = self._broker.ranges
         self._clients.accept(
-            accepted.connection_id,
-            listener,
-            accepted.client_host,
-            ranges,
-            self._step.now_ms,
-            principal=principal,
+            accepted.connection_id, listener, accepted.client_host, ranges, self._step.now_ms, principal=principal
         )
 
     def _handle(self, request: OpenRequest) -> None:
@@ -419,6 +414,8 @@ class Node:
             self._broker.tick()
             if self._broker.failure is not None:
                 self._shutdown.begin()
+        # Those behind what the broker has answered.
+        self._clients.resume(now_ms)
         self._quorum.run()
         if raft.kraft_version != self._kraft_version:
             self._kraft_version = self._raft.kraft_version

@@ -351,11 +351,12 @@ class ClientConnections:
 
     def _end(self, client: ClientConnection, request: OpenRequest) -> None:
         """Uncount a request that is answered, and have those that wait behind it handled."""
-        size = size_of(request.request)
+        size, before = size_of(request.request), client.usage.open_bytes
         client.open_bytes -= size
         client.usage.open_bytes -= size
-        if client.held:
-            self._holding[client.connection_id] = client
+        # Another step may be far off, and those of its address may wait, too.
+        if client.connection_id in self._holding or before > self._address_bytes_max >= client.usage.open_bytes:
+            self._wake()
 
     def _count_buffered(self, client: ClientConnection) -> None:
         """Count what the connection keeps now; close it if all of its address keep too much."""
@@ -389,6 +390,7 @@ class ClientConnections:
 
     def _advance(self, client: ClientConnection) -> None:
         """Handle held requests, as far as the limits allow."""
+        self._holding.pop(client.connection_id, None)
         while client.held and not client.is_closed:
             opened = client.connection.open_requests - len(client.held)
             if (
@@ -414,8 +416,6 @@ class ClientConnections:
                 self._close_for_invalid_request(client, error)
                 return
             self._handle(self._open(client, event, message))
-        else:
-            self._holding.pop(client.connection_id, None)
         if client.buffered_bytes:
             self._count_buffered(client)
 
