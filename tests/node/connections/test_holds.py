@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
 from falkirk.node.config.node_config import BROKER
@@ -35,9 +37,9 @@ def test_bytes_wait_for_another_reason_than_requests():
     assert not holds.holds_bytes
 
 
-def a_broker_without_a_controller() -> NodeNetwork:
+def a_broker_without_a_controller(**settings: Any) -> NodeNetwork:
     network = NodeNetwork(release="4.3")
-    network.add(101, roles={BROKER}, quorum_voters={1: controller_endpoint(1)})
+    network.add(101, roles={BROKER}, quorum_voters={1: controller_endpoint(1)}, **settings)
     network.start(101)
     network.run_for(100)
     return network
@@ -52,6 +54,18 @@ def test_who_sends_too_much_before_a_broker_serves_is_told_why():
     assert (patient.is_closed, flooding.is_closed) == (False, True)
     (fact,) = network.facts("connection-flooded")
     assert fact.fields["reason"] == f"{HELD_BYTES_MAX + 1} bytes came while the broker does not serve yet"
+
+
+def test_what_an_address_sends_before_a_broker_serves_counts_over_all_its_connections():
+    network = a_broker_without_a_controller(socket_request_max_bytes=HELD_BYTES_MAX)
+    clients = [network.client(101, BROKER_LISTENER) for _ in range(4)]
+    for client in clients:
+        client.send_bytes(bytes(HELD_BYTES_MAX))
+        network.run_for(10)
+    assert [client.is_closed for client in clients] == [False, False, True, True]
+    fact = network.facts("connection-flooded")[0]
+    kept = 3 * HELD_BYTES_MAX
+    assert fact.fields["reason"] == f"the connections of its address keep {kept} bytes of requests waiting"
 
 
 def test_a_request_that_came_before_a_broker_serves_is_answered_once_it_does():

@@ -362,7 +362,7 @@ class ClientConnections:
         """Count what the connection keeps now; close it if all of its address keep too much."""
         if client.is_closed:
             return
-        buffered = client.connection.pending_bytes + client.held_bytes
+        buffered = client.connection.pending_bytes + client.held_bytes + len(client.early)
         usage = client.usage
         usage.buffered_bytes += buffered - client.buffered_bytes
         client.buffered_bytes = buffered
@@ -471,6 +471,7 @@ class ClientConnections:
         if len(client.early) > HELD_BYTES_MAX:
             self.counters.closed_for_flooding += 1
             self._close(client, "connection-flooded", f"{len(client.early)} bytes came while {self.holds.reason()}")
+        self._count_buffered(client)
 
     def _close_if_flooding(self, client: ClientConnection) -> None:
         # What was under way when a client was paused is bounded with all that its address holds.
