@@ -228,6 +228,31 @@ class PausedTransport(NoTransport):
         self.told.append("resume")
 
 
+class GoneTransport(PausedTransport):
+    """Its client had reset the connection before it was accepted."""
+
+    def get_extra_info(self, _name: str) -> None:
+        return None
+
+    def abort(self) -> None:
+        self.told.append("abort")
+
+
+def test_of_a_client_that_has_gone_before_it_was_accepted_the_node_hears_nothing() -> None:
+    transport = GoneTransport()
+
+    async def story(world: Driven) -> None:
+        peer = world.driver.accept("A")
+        peer.connection_made(transport)
+        # As uvloop does.
+        peer.data_received(b"what it had sent")
+        peer.connection_lost(None)
+
+    world = driven(story)
+    assert transport.told == ["abort"]
+    assert world.node.events == [ShutdownRequested()]
+
+
 def test_the_node_wakes_when_it_wants_to() -> None:
     async def story(world: Driven) -> None:
         await world.node.until(lambda: len(world.node.steps) == 1)

@@ -73,6 +73,10 @@ class Peer(asyncio.Protocol):
         self._transport = cast("Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
         address = transport.get_extra_info("peername")
+        if address is None and self.listener is not None:
+            # What it has sent is still read, but whom it is from is not known any more.
+            self.cut_off("the peer has reset the connection")
+            return
         self.host = address[0] if address else ""
         self._observer.peer_connected(self)
 
