@@ -273,6 +273,13 @@ def test_a_change_starts_from_what_the_broker_has_now():
     assert list(refused(change(BROKER, str(OWN), ("num.io.threads", "9")), configs=known)) == [0]
 
 
+def test_numbers_of_thousands_of_digits_are_refused_as_others_that_are_too_large():
+    digits = "9" * 5_000
+    told = refused(change(BROKER, str(OWN), ("log.retention.ms", digits)))
+    assert told[0][1].endswith(f"Invalid value {digits} for configuration log.retention.ms: Not a number of type LONG")
+    assert set(refused(change(BROKER, str(OWN), ("listeners", f"PLAINTEXT://:{digits}")))) == {0}
+
+
 def test_only_lists_are_appended_to():
     said = "Config value append is not allowed for config key: log.retention.ms"
     assert refused(change(BROKER, "", ("log.retention.ms", APPEND, "1"))) == {0: ("INVALID_CONFIG", said)}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.describe_configs_request import DescribeConfigsResource
     from falkirk.protocol.schema import WireMessage
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _MUST_NOT_BE_EMPTY: Final[Mapping[int, str]] = {
     CLIENT_METRICS: "Client metrics subscription name must not be empty",
     GROUP: "Group name must not be empty",

@@ -27,7 +27,8 @@ _DURATION: Final = re.compile(
 # 0.8.0 to 3.2-IV0, which the table of metadata versions does not name: 2.8, 2.8-IV1, 0.10.2-IV0.
 _OLD_PROTOCOL: Final = re.compile(r"(0\.(8|9|10|11)(\.\d)?|[12]\.\d|3\.[0-2])(-IV\d)?")
 _COMMA: Final = re.compile(r"\s*,\s*")
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+# Zeros may precede; Python itself refuses to read thousands of digits.
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}")
 # Java's suffixes for floating point numbers, and its words for what is none.
 _DOUBLE: Final = re.compile(r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[dDfF]?")
 

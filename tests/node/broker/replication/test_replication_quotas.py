@@ -20,6 +20,8 @@ from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
+# More than Python reads as a number.
+DIGITS = "9" * 5_000
 KEY = TopicPartition("t", 0)
 RECORD_BYTES = 20_000
 RECORDS = 20
@@ -134,11 +136,19 @@ def test_a_brokers_own_limit_counts_before_that_of_all_brokers():
     assert quotas((BROKER, "", rate, "7"), (BROKER, "101", rate, "8"))[0].leader.limit == 8
     assert quotas((BROKER, "102", rate, "9"))[0].leader.limit is None
     assert quotas((BROKER, "101", rate, "many"), (BROKER, "", rate, "7"))[0].leader.limit == 7
+    assert quotas((BROKER, "101", rate, DIGITS), (BROKER, "", rate, "7"))[0].leader.limit == 7
 
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [("", []), ("*", [0, 1, 2]), ("0:101,1:102, 2:101", [0, 2]), ("1:1010", []), ("0", [])],
+    [
+        ("", []),
+        ("*", [0, 1, 2]),
+        ("0:101,1:102, 2:101", [0, 2]),
+        ("1:1010", []),
+        ("0", []),
+        pytest.param(f"0:{DIGITS},{DIGITS}:101,1:101", [1], id="no numbers"),
+    ],
 )
 def test_the_throttled_replicas_of_a_broker(value: str, expected: list[int]):
     found, _ = quotas((TOPIC, "t", "follower.replication.throttled.replicas", value))

@@ -7,6 +7,7 @@ Source: ReplicationQuotaManager, SampledStat, ReplicaManager.shouldLeaderThrottl
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,8 @@ FOLLOWER_RATE: Final = "follower.replication.throttled.rate"
 FOLLOWER_REPLICAS: Final = "follower.replication.throttled.replicas"
 ALTER_LOG_DIRS_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 _ALL_REPLICAS: Final = "*"
+# More is the number of nothing, and Python refuses to read thousands of digits.
+_NUMBER: Final = re.compile(r"[0-9]{1,19}")
 
 
 class SampledRate:
@@ -85,7 +88,7 @@ class ReplicationQuota:
         """Bytes per second; None: unlimited."""
         for text in self._context.image.configs.broker_values(self._context.node_id, self._rate_config):
             # Controllers store what no broker has checked; Kafka's brokers pass over it, too.
-            if text.strip().isdecimal():
+            if _NUMBER.fullmatch(text.strip()):
                 return int(text)
         return None
 
@@ -140,5 +143,5 @@ def _throttled_partitions(text: str, broker_id: int) -> frozenset[int] | None:
     return frozenset(
         int(partition)
         for partition, _, broker in replicas
-        if partition.isdecimal() and broker.isdecimal() and int(broker) == broker_id
+        if _NUMBER.fullmatch(partition) and _NUMBER.fullmatch(broker) and int(broker) == broker_id
     )
