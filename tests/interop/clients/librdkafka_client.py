@@ -1,5 +1,6 @@
 """librdkafka through confluent-kafka."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,16 @@ class LibrdkafkaClient:
         self, name: str, *, partitions: int = 1, replication_factor: int = 2, configs: Mapping[str, str] | None = None
     ) -> None:
         topic = ck_admin.NewTopic(name, partitions, replication_factor, config=dict(configs or {}))
+        self._await_controller()
         self._done(self._admin.create_topics([topic], request_timeout=self._patience_s))
+
+    def _await_controller(self) -> None:
+        """Ask until a broker names a controller: one that knows no broker yet names none, and librdkafka keeps that."""
+        deadline_s = time.monotonic() + self._patience_s
+        while self._asked(self._admin.list_topics, timeout=self._patience_s).controller_id < 0:
+            if time.monotonic() > deadline_s:
+                raise NotConnectedError("no broker names a controller")
+            time.sleep(0.1)
 
     def delete_topic(self, name: str) -> None:
         self._done(self._admin.delete_topics([name], request_timeout=self._patience_s))
