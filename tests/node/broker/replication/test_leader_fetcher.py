@@ -543,7 +543,6 @@ def test_a_log_that_is_longer_than_the_leaders_is_cut_at_its_end(leader: Leader)
         pytest.param(
             5, (5, 5), {0: (5, LEADER_EPOCH, -1)}, id="it begins at our end, and may have no epochs: begun anew"
         ),
-        pytest.param(2, (0, 5), {}, id="it begins before: as it was, which the session knows"),
     ],
 )
 def test_a_log_that_is_not_longer_begins_where_the_leaders_does(
@@ -561,6 +560,23 @@ def test_a_log_that_is_not_longer_begins_where_the_leaders_does(
     assert (replica.log.log_start_offset, replica.log.log_end_offset) == log
     request = leader.asked()
     assert (told(request), forgotten(request), session(request)) == (asked_next, [], (SESSION, 1))
+
+
+def test_an_offset_that_the_leader_has_after_all_is_fetched_again_later(leader: Leader) -> None:
+    replica = leader.replica(A, *(batch(each) for each in range(5)))
+    out_of_range(leader)
+    assert asked_offset(leader) == (-1, LEADER_EPOCH)
+    leader.offsets(12)
+    assert asked_offset(leader) == (-2, LEADER_EPOCH)
+    leader.offsets(2)
+
+    assert replica.log is not None
+    assert (replica.log.log_start_offset, replica.log.log_end_offset) == (0, 5)
+    assert forgotten(leader.asked()) == [0]
+    leader.fetched()
+    assert leader.fetcher.next_wakeup_ms == BACKOFF_MS
+    leader.context.now_ms = BACKOFF_MS
+    assert told(leader.asked()) == {0: (5, LEADER_EPOCH, LEADER_EPOCH)}
 
 
 def test_offsets_that_are_refused_are_asked_for_after_another_fetch(leader: Leader) -> None:

@@ -402,10 +402,15 @@ class LeaderFetcher:
             del self._resets[key]
             self._refused(key, reset.followed, data.error_code)
             return
+        followed = reset.followed
+        before = followed.fetch_offset, followed.last_fetched_epoch
         try:
             if reset.apply(data.offset):
                 del self._resets[key]
                 self._changed[key] = None
+                if (followed.fetch_offset, followed.last_fetched_epoch) == before:
+                    # The leader has caught up since, or refuses it again: without its epochs it cannot compare logs.
+                    self._refused(key, followed, ErrorCode.OFFSET_OUT_OF_RANGE)
         except OSError as error:
             self.remove(key)
             self._disk_failed(reset.followed.partition, error)
