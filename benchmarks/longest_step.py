@@ -9,6 +9,7 @@ start of a node, before its first step, is not counted.
 
 import argparse
 import gc
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -341,11 +342,11 @@ def coordinator(setup: Setup) -> None:
     disk = formatted_disk(AWAY, directory(AWAY))
     write_log(disk, "__consumer_offsets", map(offset_record, range(setup.partitions)))
     cluster, broker = hosting(disk, "__consumer_offsets")
-    cluster.run_until(lambda: measured_groups(broker).shards.get(HostState.ACTIVE, 0) == 1)
+    cluster.run_until(now_and_then(lambda: measured_groups(broker).shards.get(HostState.ACTIVE, 0) == 1))
     count = measured_groups(broker).offsets
     print_node(f"{count:,} offsets of groups are loaded", broker)
     cluster.forget()
-    cluster.run_until(lambda: not measured_groups(broker).offsets)
+    cluster.run_until(now_and_then(lambda: not measured_groups(broker).offsets))
     print_node(f"{count:,} offsets of groups expire", broker)
 
 
@@ -354,11 +355,11 @@ def transactions(setup: Setup) -> None:
     disk = formatted_disk(AWAY, directory(AWAY))
     write_log(disk, TRANSACTION_STATE, map(transaction_record, range(setup.partitions)))
     cluster, broker = hosting(disk, TRANSACTION_STATE)
-    cluster.run_until(lambda: measured_transactions(broker).shards.get(HostState.ACTIVE, 0) == 1)
+    cluster.run_until(now_and_then(lambda: measured_transactions(broker).shards.get(HostState.ACTIVE, 0) == 1))
     states = measured_transactions(broker).states
     print_node(f"{sum(states.values()):,} transactional ids are loaded", broker)
     cluster.forget()
-    cluster.run_until(lambda: measured_transactions(broker).states[TransactionState.ONGOING] == 0)
+    cluster.run_until(now_and_then(lambda: measured_transactions(broker).states[TransactionState.ONGOING] == 0))
     print_node(f"{states[TransactionState.ONGOING]:,} transactions time out", broker)
 
 
@@ -380,6 +381,12 @@ def hosting(disk: MemoryDisk, topic: str) -> tuple[SteppedCluster, MeasuredNode]
     cluster = SteppedCluster(RELEASE)
     active_controller(cluster, image, snapshot_bytes(image))
     return cluster, cluster.add(AWAY, BROKER, disk, properties=RETENTION)
+
+
+def now_and_then(holds: Callable[[], bool]) -> Callable[[], bool]:
+    """Look at a condition behind one event of 40: it counts all groups or ids."""
+    events = itertools.count(1)
+    return lambda: next(events) % 40 == 0 and holds()
 
 
 def measured_transactions(broker: MeasuredNode) -> TransactionMeasurements:
