@@ -72,7 +72,7 @@ def test_many_states_are_made_again_rather_than_kept():
     assert found == {name for name in names if name[-8] == "a"}
 
 
-@pytest.mark.parametrize("pattern", ["(a{1000}){1000}", "((a?){100}){1000}"])
+@pytest.mark.parametrize("pattern", ["(a{1000}){1000}", "((a?){100}){1000}", "((){1000}){1000}"])
 def test_an_expression_without_measure_is_refused(pattern: str):
     with pytest.raises(TopicPatternError, match="expression too large"):
         TopicMatcher.compiled(pattern)

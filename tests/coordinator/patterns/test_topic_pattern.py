@@ -47,6 +47,7 @@ GOOD = [
     "(a*)*",
     "[[:word:]]",
     "(?s).",
+    "a*(?i)*",
     "(?m)^a$",
     "(?U)a+",
     "\\p{L}",
@@ -60,7 +61,7 @@ GOOD = [
 BAD = {
     "invalid nested repetition operator": ["a**", "a{2}{3}", "a?*", "a*??", "a{1}??", "a+*"],
     "missing argument to repetition operator": ["*a", "+", "{1}", "a|*"],
-    "invalid repeat count": ["a{1001}", "a{2,1}"],
+    "invalid repeat count": ["a{1001}", "a{2,1}", f"a{{{'9' * 5_000}}}", f"a{{1,{'9' * 5_000}}}"],
     "missing closing ]": ["[a", "[]", "[", "[^"],
     "invalid character class range": ["[z-a]", "\\p{Foo}", "\\pX", "[[:foo:]]", "[a--]"],
     "missing closing )": ["(a"],
@@ -106,6 +107,7 @@ def test_what_re2_refuses_is_refused_in_its_words(pattern: str, message: str):
         ("a)", "unexpected )"),
         (r"\p{Greek}", "invalid character class range"),
         ("(" * 101 + ")" * 101, "expression nests too deeply"),
+        ("a" + "*(?i)" * 5_000, "expression nests too deeply"),
     ],
 )
 def test_where_we_differ_from_re2_it_is_said_so(pattern: str, message: str):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from immutables import Map
 
+from falkirk.metadata.controller.state.mutation_quota import THROTTLE_MS_MAX
 from falkirk.metadata.image.client_quotas import ClientQuotasImage
 from falkirk.metadata.requests.request_context import Principal, RequestContext
 from falkirk.node.connections.client_quotas import (
     CLIENTS_MAX,
+    CONSUMER_BYTE_RATE,
     PRODUCER_BYTE_RATE,
     ClientQuotas,
     QuotaWindows,
@@ -96,6 +100,21 @@ def test_a_single_window_measures_from_its_first_record_on():
     rate.record(10, 0)
     assert rate.throttle_ms(10.0, 500) == 500
     assert rate.throttle_ms(10.0, 1000) == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(5e-324, THROTTLE_MS_MAX), (1e-9, THROTTLE_MS_MAX), (math.inf, 0), (math.nan, 0)]
+)
+def test_limits_near_0_throttle_for_the_longest_time_and_those_that_are_no_number_for_none(limit: float, expected: int):
+    rate = SampledRate(QuotaWindows())
+    rate.record(1, 0)
+    assert rate.throttle_ms(limit, 0) == expected
+
+
+def test_a_rate_that_is_no_number_limits_no_fetch():
+    image = ClientQuotasImage(Map({(("user", None),): Map({CONSUMER_BYTE_RATE: math.nan})}))
+    quotas = ClientQuotas(lambda: image, lambda: 0, QuotaWindows(), QuotaWindows())
+    assert quotas.fetch_bytes_max(client(), 1000) == 1000
 
 
 def test_what_is_remembered_of_clients_is_bounded():

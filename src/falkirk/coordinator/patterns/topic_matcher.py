@@ -21,13 +21,15 @@ from falkirk.coordinator.patterns.topic_pattern import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Iterator
 
 # The work limit of one evaluation, in visited program steps: some tenths of a second, and enough for
 # an alternative of a thousand names.
 _WORK_MAX: Final = 500_000
 # As long as a subscription may be (32 767 bytes), unless repetitions unfold.
 _PROGRAM_MAX: Final = 40_000
+# Nodes without steps of their own are visited, too, for each repetition of what they are in.
+_VISITS_MAX: Final = 4 * _PROGRAM_MAX
 # Cells of states that are cached; beyond, the cache is cleared.
 _STATE_CELLS_MAX: Final = 50_000
 # A transition, besides the steps of its states.
@@ -53,7 +55,7 @@ class TopicMatcher:
     def compiled(cls, pattern: str, alphabet: frozenset[str] = TOPIC_CHARACTERS) -> TopicMatcher:
         """Compile an expression for names of these characters. Raises TopicPatternError."""
         program: list[_Step] = []
-        _compile(parse_topic_pattern(pattern, alphabet), program)
+        _compile(parse_topic_pattern(pattern, alphabet), program, iter(range(_VISITS_MAX)))
         program.append(_Take(frozenset((_END,))))
         return cls(program)
 
@@ -158,8 +160,9 @@ class _Assert:
 _Step = _Take | _Fork | _Assert
 
 
-def _compile(node: Node, program: list[_Step]) -> None:
-    if len(program) > _PROGRAM_MAX:
+def _compile(node: Node, program: list[_Step], visits: Iterator[int]) -> None:
+    """Append the node's steps; `visits` has one item for each node that may still be visited."""
+    if len(program) > _PROGRAM_MAX or next(visits, None) is None:
         raise TopicPatternError(_TOO_LARGE)
     match node:
         case Characters(of=of):
@@ -168,20 +171,20 @@ def _compile(node: Node, program: list[_Step]) -> None:
             program.append(_Assert(kind))
         case Sequence(nodes=nodes):
             for each in nodes:
-                _compile(each, program)
+                _compile(each, program, visits)
         case Choice(nodes=nodes):
-            _compile_choice(nodes, program)
+            _compile_choice(nodes, program, visits)
         case Repetition():
-            _compile_repetition(node, program)
+            _compile_repetition(node, program, visits)
 
 
-def _compile_choice(nodes: tuple[Node, ...], program: list[_Step]) -> None:
+def _compile_choice(nodes: tuple[Node, ...], program: list[_Step], visits: Iterator[int]) -> None:
     start = _Fork([])
     program.append(start)
     ends = []
     for each in nodes:
         start.to.append(len(program))
-        _compile(each, program)
+        _compile(each, program, visits)
         end = _Fork([])
         program.append(end)
         ends.append(end)
@@ -189,14 +192,14 @@ def _compile_choice(nodes: tuple[Node, ...], program: list[_Step]) -> None:
         end.to.append(len(program))
 
 
-def _compile_repetition(node: Repetition, program: list[_Step]) -> None:
+def _compile_repetition(node: Repetition, program: list[_Step], visits: Iterator[int]) -> None:
     for _ in range(node.least):
-        _compile(node.node, program)
+        _compile(node.node, program, visits)
     if node.most is None:
         start = len(program)
         fork = _Fork([start + 1])
         program.append(fork)
-        _compile(node.node, program)
+        _compile(node.node, program, visits)
         program.append(_Fork([start]))
         fork.to.append(len(program))
         return
@@ -205,7 +208,7 @@ def _compile_repetition(node: Repetition, program: list[_Step]) -> None:
         fork = _Fork([len(program) + 1])
         program.append(fork)
         forks.append(fork)
-        _compile(node.node, program)
+        _compile(node.node, program, visits)
     for fork in forks:
         fork.to.append(len(program))
 

@@ -49,7 +49,10 @@ _SCRIPTS: Final = {
 }
 _FLAGS: Final = frozenset("imsU")
 _REPEAT_MAX: Final = 1_000
+# As in RE2J. Python refuses to read thousands.
+_DIGITS_MAX: Final = 8
 _DEPTH_MAX: Final = 100
+_BAD_COUNT: Final = "invalid repeat count"
 _BAD_ESCAPE: Final = "invalid escape sequence"
 _BAD_RANGE: Final = "invalid character class range"
 _BAD_GROUP: Final = "invalid or unsupported Perl syntax"
@@ -147,6 +150,9 @@ class _Parser:
                 raise TopicPatternError("invalid nested repetition operator")
             self._accept("?")
             is_repeated = True
+            # Flags between two operators let the second repeat what the first does.
+            if isinstance(nodes[-1], Repetition):
+                self._nest()
             nodes[-1] = Repetition(nodes[-1], *times)
         return nodes[0] if len(nodes) == 1 else Sequence(tuple(nodes))
 
@@ -164,9 +170,11 @@ class _Parser:
         if not _is_number(least) or (most and not _is_number(most)):
             return None
         self._at = end + 1
+        if max(len(least), len(most)) > _DIGITS_MAX:
+            raise TopicPatternError(_BAD_COUNT)
         counts = (int(least), int(most) if most else None if comma else int(least))
         if counts[0] > _REPEAT_MAX or (counts[1] is not None and not counts[0] <= counts[1] <= _REPEAT_MAX):
-            raise TopicPatternError("invalid repeat count")
+            raise TopicPatternError(_BAD_COUNT)
         return counts
 
     def _atom(self) -> Node | None:
@@ -193,15 +201,18 @@ class _Parser:
         ignored_case = self._ignores_case
         if self._accept("?") and not self._is_group_after_flags():
             return None
-        self._depth += 1
-        if self._depth > _DEPTH_MAX:
-            raise TopicPatternError("expression nests too deeply")
+        self._nest()
         node = self._choice()
         if not self._accept(")"):
             raise TopicPatternError("missing closing )")
         self._depth -= 1
         self._ignores_case = ignored_case
         return node
+
+    def _nest(self) -> None:
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise TopicPatternError("expression nests too deeply")
 
     def _is_group_after_flags(self) -> bool:
         """Parse what follows `(?`: a name or flags. False: flags for the rest of the enclosing group."""

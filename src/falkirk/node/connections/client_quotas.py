@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from immutables import Map
 
-from falkirk.metadata.controller.state.mutation_quota import UNLIMITED, MutationQuota, TokenBucket
+from falkirk.metadata.controller.state.mutation_quota import THROTTLE_MS_MAX, UNLIMITED, MutationQuota, TokenBucket
 from falkirk.node.config.static_configs import static_value
 from falkirk.node.connections.request_times import RequestTimes
 
@@ -87,7 +87,8 @@ class SampledRate:
         missing = max(windows.number - 1 - elapsed_ms // windows.size_ms, 0)
         elapsed_ms = max(elapsed_ms + missing * windows.size_ms, 1)
         rate = sum(amount for _, amount in samples) * 1000 / elapsed_ms
-        return max(round((rate - limit) / limit * elapsed_ms), 0)
+        # Kafka's controllers stored limits that are no number or infinite; others are near 0.
+        return round(min((rate - limit) / limit * elapsed_ms, THROTTLE_MS_MAX)) if rate > limit else 0
 
 
 def client_quotas(
@@ -182,7 +183,7 @@ class ClientQuotas:
         """Return how many bytes a client may fetch at once: as many as all windows but one hold."""
         limit = self._limit(CONSUMER_BYTE_RATE, context)
         span_ms = self._windows.total_ms - self._windows.size_ms
-        return bytes_max if limit is None or not span_ms else min(bytes_max, int(limit.rate * span_ms / 1000))
+        return bytes_max if limit is None or not span_ms else int(min(bytes_max, limit.rate * span_ms / 1000))
 
     def mutations(self, context: RequestContext, *, strict_since: int) -> MutationQuota:
         """Return the quota of a request that creates or deletes partitions; `strict_since`: a version of its API."""

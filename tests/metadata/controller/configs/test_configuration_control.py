@@ -38,6 +38,12 @@ BROKER_1 = ConfigResource(BROKER, "1")
 ALL_BROKERS = ConfigResource(BROKER, "")
 TOPIC_FOO = TopicRecord("foo", b"f" * 16)
 ELR = "eligible.leader.replicas.version"
+# Python's own parser fails at them in other ways than at what is no expression.
+PATTERNS_OUT_OF_MEASURE = {
+    "count": f"a{{{1 << 64}}}",
+    "digits": f"a{{{'9' * 5_000}}}",
+    "depth": "(" * 5_000 + ")" * 5_000,
+}
 
 
 def controller_with(*records, elr=False, **settings):
@@ -101,6 +107,12 @@ def test_lists_are_appended_to_and_subtracted_from(before, operation, value, aft
         (FOO, APPEND, "retention.ms", "5", "INVALID_CONFIG"),  # is no list
         (ConfigResource(CLIENT_METRICS, "sub"), APPEND, "metrics", "a", "INVALID_CONFIG"),
         (ConfigResource(GROUP, "g"), APPEND, "streams.rack.aware.assignment.tags", "a", "INVALID_CONFIG"),
+        *[
+            pytest.param(
+                ConfigResource(CLIENT_METRICS, "sub"), SET, "match", f"client_id={pattern}", "INVALID_CONFIG", id=what
+            )
+            for what, pattern in PATTERNS_OUT_OF_MEASURE.items()
+        ],
         (FOO, APPEND, "cleanup.policy", None, "INVALID_REQUEST"),
         (FOO, 9, "retention.ms", "5", "INVALID_REQUEST"),
         (FOO, SET, "retention.ms", "x", "INVALID_CONFIG"),

@@ -1,6 +1,6 @@
 """What a request counts against its quota."""
 
-from falkirk.metadata.controller.state.mutation_quota import MutationQuota, TokenBucket
+from falkirk.metadata.controller.state.mutation_quota import THROTTLE_MS_MAX, MutationQuota, TokenBucket
 from falkirk.protocol.error_codes import ErrorCode
 
 
@@ -16,3 +16,9 @@ def test_a_request_that_is_decided_anew_is_counted_once():
     quota.restart()
     strict.restart()
     assert not strict.accept(1).is_failure
+
+
+def test_a_debt_at_a_rate_near_0_is_told_as_the_longest_time():
+    bucket = TokenBucket(rate=5e-324, burst=0.0, now_ms=0)
+    bucket.remove(1, 0)
+    assert bucket.debt_ms(0) == THROTTLE_MS_MAX

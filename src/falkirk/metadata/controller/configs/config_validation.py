@@ -214,6 +214,6 @@ def _is_client_pattern(pattern: str) -> bool:
     try:
         # Differs from Kafka: the few expressions that Java knows and Python does not are refused.
         re.compile(expression.strip())
-    except re.error:
+    except (re.error, ValueError, OverflowError, RecursionError):  # Numbers and depths may be too large.
         return False
     return True

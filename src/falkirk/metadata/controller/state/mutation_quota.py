@@ -7,6 +7,8 @@ from typing import Final
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
 
+THROTTLE_MS_MAX: Final = (1 << 31) - 1
+"""What the field of a response holds; a quota near 0 would throttle for longer than any number says."""
 _EXCEEDED: Final = ApiError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
 
 
@@ -34,7 +36,7 @@ class TokenBucket:
     def debt_ms(self, now_ms: int) -> int:
         """Return how long it takes until there is no debt; 0 without one."""
         self._refill(now_ms)
-        return round(-self._tokens / self._rate * 1000) if self._tokens < 0 else 0
+        return round(min(-self._tokens / self._rate * 1000, THROTTLE_MS_MAX)) if self._tokens < 0 else 0
 
     def _refill(self, now_ms: int) -> None:
         self._tokens = min(self._burst, self._tokens + (now_ms - self._updated_ms) / 1000 * self._rate)
