@@ -20,6 +20,8 @@ _BATCH = 6
 _WRITE_INTERVAL_S = 0.25
 _TIMEOUT_S = 90
 _POLL_S = 0.1
+# A broker that has just started may know no other one yet; librdkafka keeps that for five minutes otherwise.
+_REFRESH = {"topic.metadata.refresh.interval.ms": 5000}
 
 
 class _Worker:
@@ -61,7 +63,11 @@ class Transactions:
     """A producer whose transactions are committed one after the other; each value is produced in one of them."""
 
     def __init__(self, servers: str) -> None:
-        self._config = {"bootstrap.servers": servers, "transactional.id": LOAD, "transaction.timeout.ms": 60_000}
+        self._config = _REFRESH | {
+            "bootstrap.servers": servers,
+            "transactional.id": LOAD,
+            "transaction.timeout.ms": 60_000,
+        }
         self.gap = Gap()
         self._producer: ck.Producer | None = None
         self._next = 0
@@ -97,7 +103,7 @@ class Member:
     """The only member of a group, of one protocol; where that is refused it goes on with the classic one."""
 
     def __init__(self, servers: str, protocol: str) -> None:
-        self._config = {
+        self._config = _REFRESH | {
             "bootstrap.servers": servers,
             "group.id": f"{LOAD}-{protocol}",
             "auto.offset.reset": "earliest",
@@ -160,7 +166,7 @@ class MetadataWrites:
     """A topic's config is changed again and again."""
 
     def __init__(self, servers: str) -> None:
-        self._admin = ck_admin.AdminClient({"bootstrap.servers": servers})
+        self._admin = ck_admin.AdminClient(_REFRESH | {"bootstrap.servers": servers})
         self.acked = 0
         self.gap = Gap()
         self._next = 0
