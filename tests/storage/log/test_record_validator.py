@@ -262,3 +262,15 @@ def test_broken_old_messages_are_refused():
     mixed = compress(Compression.GZIP, whole + message(0, b"a", b"1", offset=1))
     error = refused(message(1, None, mixed, attributes=1, offset=1))
     assert (error.error_code, [each.batch_index for each in error.record_errors]) == (ErrorCode.INVALID_RECORD, [1])
+
+
+def test_timestamps_more_than_64_bits_apart_are_refused():
+    """Where the topic has its own time they are not checked otherwise."""
+    config = LogConfig(message_timestamp_type="LogAppendTime", compression_type="gzip")
+    first, last = -(1 << 63), (1 << 63) - 1
+    old = message(1, b"a", b"1", timestamp=first) + message(1, b"b", b"2", offset=1, timestamp=last)
+    assert refused(old, config).error_code is ErrorCode.INVALID_RECORD
+    head = batch([Record(0, 0, b"a", b"1"), Record(1, first, b"b", b"2"), Record(2, last, b"c", b"3")])
+    without_first = batch([Record(0, 0, b"a", b"1"), Record(1, last, b"b", b"2")])
+    assert [offset for offset, *_ in contents(validate(without_first, config))] == [70, 71]
+    assert [offset for offset, *_ in contents(validate(head, config))] == [70, 71, 72]

@@ -335,7 +335,7 @@ def _recompressed(
         # Kafka's deltas count from the first record's timestamp.
         records = checks.decode(batch, plain)
         base_timestamp = records[0].timestamp
-        body = _encode(records, base_offset=batch.base_offset, base_timestamp=base_timestamp)
+        body = _encode(records, checks, base_offset=batch.base_offset, base_timestamp=base_timestamp)
     else:
         base_timestamp, body = batch.base_timestamp, plain
     return _assembled(
@@ -358,7 +358,7 @@ def _from_old_messages(view: memoryview, checks: RecordChecks, *, first_offset: 
     base_timestamp = records[0].timestamp
     max_timestamp = max(NO_TIMESTAMP, *(record.timestamp for record in records))
     return _assembled(
-        _encode(records, base_offset=0, base_timestamp=base_timestamp),
+        _encode(records, checks, base_offset=0, base_timestamp=base_timestamp),
         checks,
         target=_target_codec(config, source),
         first_offset=first_offset,
@@ -371,7 +371,12 @@ def _from_old_messages(view: memoryview, checks: RecordChecks, *, first_offset: 
     )
 
 
-def _encode(records: Sequence[Record], *, base_offset: int, base_timestamp: int) -> bytes:
+def _encode(records: Sequence[Record], checks: RecordChecks, *, base_offset: int, base_timestamp: int) -> bytes:
+    deltas = [record.timestamp - base_timestamp for record in records]
+    # Nobody could read the batch again. Differs from Kafka, which wraps around.
+    if min(deltas) < _INT64_MIN or max(deltas) > _INT64_MAX:
+        reason = f"Timestamps of the records are more than 64 bits apart in topic partition {checks.topic}"
+        raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason)
     return b"".join(encode_record(record, base_offset=base_offset, base_timestamp=base_timestamp) for record in records)
 
 
