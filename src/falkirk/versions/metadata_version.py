@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FeatureLevel = NewType("FeatureLevel", int)
 
 METADATA_VERSION: Final = "metadata.version"
+_LEVEL_DIGITS_MAX: Final = 5
 
 
 @functools.total_ordering
@@ -58,7 +59,8 @@ class MetadataVersion:
         named = _by_name().get(text)
         if named is not None:
             return named
-        if text.isascii() and text.isdigit():
+        # A level has 16 bits, and Python refuses to read thousands of digits.
+        if text.isascii() and text.isdigit() and len(text) <= _LEVEL_DIGITS_MAX:
             return cls.of_level(int(text))
         word = _release_word(text)
         if word is not None and word in LATEST_OF_RELEASE:

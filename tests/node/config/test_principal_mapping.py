@@ -45,7 +45,20 @@ def test_references_are_those_of_java(rule: str, mapped: str) -> None:
     assert PrincipalMapping(rule).name_of("CN=me,O=org") == mapped
 
 
-@pytest.mark.parametrize("rules", ["deFAULT", "RULE:a/b", "RULE:a/b/L/U", "abc", "RULE:(/x/", "RULE:a/b/, x"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "deFAULT",
+        "RULE:a/b",
+        "RULE:a/b/L/U",
+        "abc",
+        "RULE:(/x/",
+        "RULE:a/b/, x",
+        pytest.param(f"RULE:a{{{1 << 64}}}/b/", id="count"),
+        pytest.param(f"RULE:a{{{'9' * 5_000}}}/b/", id="digits"),
+        pytest.param(f"RULE:{'(' * 5_000}{')' * 5_000}/b/", id="depth"),
+    ],
+)
 def test_what_is_no_rule_is_refused(rules: str) -> None:
     with pytest.raises(ConfigError):
         PrincipalMapping(rules)

@@ -130,7 +130,7 @@ def _pattern(key: str, properties: Mapping[str, str]) -> re.Pattern[str] | None:
         return None
     try:
         return re.compile(properties[key])
-    except re.error as error:
+    except (re.error, ValueError, OverflowError, RecursionError) as error:  # Numbers and depths may be too large.
         raise ConfigError(f"{key}: the pattern {properties[key]} cannot be read: {error}") from error
 
 

@@ -70,7 +70,7 @@ def _rules(text: str) -> list[_Rule]:
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(_NAMED_GROUP.sub("(?P<", pattern))
-    except re.error as error:
+    except (re.error, ValueError, OverflowError, RecursionError) as error:  # Numbers and depths may be too large.
         raise ConfigError(f"ssl.principal.mapping.rules: the pattern {pattern} cannot be read: {error}") from error
 
 
