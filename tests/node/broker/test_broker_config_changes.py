@@ -278,6 +278,15 @@ def test_numbers_of_thousands_of_digits_are_refused_as_others_that_are_too_large
     told = refused(change(BROKER, str(OWN), ("log.retention.ms", digits)))
     assert told[0][1].endswith(f"Invalid value {digits} for configuration log.retention.ms: Not a number of type LONG")
     assert set(refused(change(BROKER, str(OWN), ("listeners", f"PLAINTEXT://:{digits}")))) == {0}
+    overrides = ("max.connections.per.ip.overrides", f"127.0.0.1:{digits}")
+    assert set(refused(change(BROKER, "", overrides))) == {0}
+
+
+@pytest.mark.parametrize(
+    "name", ["remote.log.manager.copier.thread.pool.size", "listener.name.plaintext.remote.log.reader.threads"]
+)
+def test_counts_of_threads_that_the_release_cannot_change_are_passed_on_unread(name):
+    assert refused(change(BROKER, str(OWN), (name, "x")), release="3.7") == {}
 
 
 def test_only_lists_are_appended_to():
@@ -359,3 +368,15 @@ def test_older_requests_are_looked_through_too(version):
     response = network.client(OWN, BROKER_LISTENER).ask(AlterConfigsRequest(resources), version)
     assert told(response) == [("", "NONE"), ("101", "INVALID_REQUEST")]
     assert dict(network.hosts[1].running.image.configs.of(BROKER, "")) == {"log.retention.ms": "5"}
+
+
+def test_a_fault_of_ours_in_the_check_costs_the_request_and_not_the_broker(monkeypatch):
+    network = a_cluster()
+    client = network.client(OWN, BROKER_LISTENER)
+    with monkeypatch.context() as broken:
+        broken.setattr(BrokerConfigChanges, "split", lambda *_: 1 / 0)
+        for _ in range(2):
+            response = client.ask(IncrementalAlterConfigsRequest([change(BROKER, "", ("log.retention.ms", "7"))]), 1)
+            assert told(response) == [("", "UNKNOWN_SERVER_ERROR")]
+    response = client.ask(IncrementalAlterConfigsRequest([change(BROKER, "", ("log.retention.ms", "7"))]), 1)
+    assert told(response) == [("", "NONE")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.node.config.config_limits import check_limits, limited_values
 from falkirk.versions.configs.definition import ConfigError
-from falkirk.versions.configs.server import definitions
+from falkirk.versions.configs.server import definitions, dynamic_configs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +40,12 @@ _UNITS_MS: Final = (("log.retention.ms", 1), ("log.retention.minutes", 60_000), 
 def check_change(before: Mapping[str, str], after: Mapping[str, str], release: Release) -> None:
     """Check the effective configs of a broker before and after a change. Raises ConfigError in Kafka's words."""
     check_limits(limited_values(after, release), release)
+    dynamic = dynamic_configs(release)
     for name, value in after.items():
         base = name.split(".", 3)[-1] if name.startswith(_LISTENER_PREFIX) else name
+        # What the release does not know, or cannot change, may be a plugin's: nobody has read its value.
+        if base not in dynamic:
+            continue
         if base in _POSITIVE and int(value) <= 0:
             raise ConfigError(f"Invalid {base} {int(value)}")
         if base in _THREAD_COUNTS:

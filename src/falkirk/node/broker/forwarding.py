@@ -116,7 +116,13 @@ class Forwarding:
     def _forward_config_changes(
         self, request: OpenRequest, message: AlterConfigsRequest | IncrementalAlterConfigsRequest
     ) -> Slices:
-        split = yield from self._config_changes.split(message, self._metadata.image.configs)
+        try:
+            split = yield from self._config_changes.split(message, self._metadata.image.configs)
+        except Exception:  # noqa: BLE001 - as in the dispatcher: log it, and answer
+            if request.client.end_exclusive(request):
+                self._step.wake()
+            self._responses.send_failure(request)
+            return
         if request.client.end_exclusive(request):
             self._step.wake()
         if split is not None and split.remaining is None:

@@ -30,6 +30,7 @@ _QUEUED_BYTES: Final = "queued.max.request.bytes"
 _REQUEST_BYTES: Final = "socket.request.max.bytes"
 _PER_IP: Final = "max.connections.per.ip"
 _OVERRIDES: Final = f"{_PER_IP}.overrides"
+_INT_DIGITS_MAX: Final = 10
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
 _CODEC: Final = "offsets.topic.compression.codec"
 _CODECS: Final = range(5)
@@ -158,7 +159,9 @@ def _override_hosts(overrides: Value) -> Iterable[str]:
             bool(colon),
             f"Error parsing configuration property '{_OVERRIDES}': begin 0, end -1, length {len(entry.strip())}",
         )
-        _require(count.strip().removeprefix("-").isdecimal(), f'For input string: "{count.strip()}"')
+        digits = count.strip().removeprefix("-")
+        # As many as an int of Java has.
+        _require(digits.isdecimal() and len(digits) <= _INT_DIGITS_MAX, f'For input string: "{count.strip()}"')
         yield host
 
 

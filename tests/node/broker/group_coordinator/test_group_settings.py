@@ -26,6 +26,7 @@ def test_without_any_keys_the_settings_are_those_of_kafka():
         (None, "8", "4.3", 8),
         (None, None, "4.3", 5),
         ("soon", None, "4.3", 5),
+        pytest.param("9" * 5_000, None, "4.3", 5, id="digits"),
         ("7", "8", "4.2", 0),
     ],
 )

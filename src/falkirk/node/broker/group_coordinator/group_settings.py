@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from falkirk.versions.release import Release
 
 _ASSIGNMENT_INTERVAL: Final = "group.consumer.assignment.interval.ms"
+_INTERVAL: Final = re.compile(r"[0-9]{1,10}")
 _NUMBERS: Final[Mapping[str, str]] = {
     "group_min_session_timeout_ms": "group.min.session.timeout.ms",
     "group_max_session_timeout_ms": "group.max.session.timeout.ms",
@@ -52,7 +54,8 @@ def with_dynamic_configs(
     if _ASSIGNMENT_INTERVAL not in dynamic_configs(release):
         return settings
     for text in configs.broker_values(node_id, _ASSIGNMENT_INTERVAL):
-        if text.isdecimal():
+        # Controllers store what no broker has checked.
+        if _INTERVAL.fullmatch(text):
             return replace(settings, consumer_assignment_interval_ms=int(text))
     return settings
 
