@@ -140,3 +140,13 @@ def test_expired_tokens_are_swept_now_and_then():
     assert controller.delegation_tokens.next_due_ms == 2 * HOUR
     assert [record for record, _ in run_due(controller, 30 * HOUR)] == [RemoveDelegationTokenRecord(long.token_id)]
     assert controller.delegation_tokens.next_due_ms == 31 * HOUR
+
+
+def test_a_sweep_forgets_the_secrets_of_removed_tokens():
+    controller = cluster(delegation_token_expiry_check_interval_ms=HOUR)
+    gone, kept = create(controller), create(controller)
+    assert expire(controller, gone.hmac)[0] == "NONE"
+    assert run_due(controller, HOUR) == []
+    assert set(controller.delegation_tokens._ids.values()) == {kept.token_id}
+    assert renew(controller, gone.hmac, now=HOUR)[0] == "DELEGATION_TOKEN_NOT_FOUND"
+    assert renew(controller, kept.hmac, now=HOUR)[0] == "NONE"

@@ -59,7 +59,7 @@ class DelegationTokenControl:
         self._settings = settings
         self._random = random
         self._next_sweep_ms = now_ms + settings.delegation_token_expiry_check_interval_ms
-        # Ids by secret. Each is computed once; those of removed tokens are not asked for.
+        # Ids by secret. Each is computed once; those of removed tokens are not asked for, and go with a sweep.
         self._ids: dict[bytes, str] = {}
         self._known: set[str] = set()
 
@@ -132,6 +132,8 @@ class DelegationTokenControl:
             return
         self._next_sweep_ms = now_ms + self._settings.delegation_token_expiry_check_interval_ms
         tokens = self._state.image.delegation_tokens.tokens
+        self._ids = {secret: token_id for secret, token_id in self._ids.items() if token_id in tokens}
+        self._known = set(self._ids.values())
         expired = sorted(token_id for token_id, token in tokens.items() if _is_expired(token, now_ms))
         for start in range(0, len(expired), RECORDS_PER_REQUEST_MAX):
             batch = expired[start : start + RECORDS_PER_REQUEST_MAX]
