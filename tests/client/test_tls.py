@@ -54,7 +54,8 @@ def test_a_key_stands_inline_in_a_file_or_in_a_store(tmp_path: Path) -> None:
     store = pkcs12_file(LEAF, tmp_path / "k.p12")
     file = pem_file(LEAF, tmp_path / "k.pem")
     ca_file = tmp_path / "ca.pem"
-    ca_file.write_text("a comment\n" + AUTHORITY.certificate)
+    # Lists of authorities have their names between the certificates.
+    ca_file.write_text(f"a comment\n{AUTHORITY.certificate}\n# Autorité Főtanúsítvány\n{AUTHORITY.certificate}")
     in_store = {"ssl.keystore.location": str(store), "ssl.keystore.password": STORE_PASSWORD}
     encrypted = INLINE | {"ssl.keystore.key": encrypted_key("key-secret"), "ssl.key.password": "key-secret"}
     servers = [
@@ -128,6 +129,7 @@ STORE = {"ssl.keystore.location": "nowhere.p12", "ssl.keystore.password": "x"}
         ),
         (INLINE | {"ssl.keystore.password": "x"}, "SSL key store password cannot be specified with PEM format"),
         (STORE, "Failed to load SSL keystore nowhere.p12 of type JKS: No such file or directory"),
+        (STORE | {"ssl.keystore.location": "a\0b"}, "Failed to load SSL keystore a\0b of type JKS: embedded null byte"),
         (STORE | {"ssl.keystore.type": "BKS"}, "ssl.keystore.type: falkirk reads PEM, PKCS12 and JKS, not BKS"),
         (INLINE | {"ssl.keystore.key": "x"}, "Invalid PEM keystore configs"),
         (INLINE | {"ssl.keystore.key": encrypted_key("a")}, "Invalid PEM keystore configs"),
@@ -142,6 +144,7 @@ STORE = {"ssl.keystore.location": "nowhere.p12", "ssl.keystore.password": "x"}
         ),
         (INLINE | {"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "all suites of TLSv1.3 or none"),
         (INLINE | {"ssl.cipher.suites": "TLS_NULL_WITH_NULL_NULL"}, "falkirk has none of TLS_NULL_WITH_NULL_NULL"),
+        (INLINE | {"ssl.cipher.suites": "TLS_\0_WITH_NULL"}, "falkirk has none of TLS_"),
         (INLINE | {"ssl.cipher.suites": "FAST"}, "falkirk has no FAST"),
         (INLINE | {"ssl.client.auth": "maybe"}, "ssl.client.auth is 'maybe'"),
     ],

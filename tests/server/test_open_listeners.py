@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
+
 from falkirk.node.config.node_config import Listener
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server.listening import bind
@@ -42,8 +44,15 @@ def test_a_listener_that_goes_at_once_is_not_open() -> None:
     assert facts.events == ["listener-opened", "listener-closed", "listener-opened"]
 
 
-def a_listener(port: int) -> Listener:
-    endpoint = Endpoint("127.0.0.1", port)
+@pytest.mark.parametrize("host", ["a..b", "a" * 64])
+def test_a_listener_on_a_host_that_is_no_name_is_told_and_not_opened(host: str) -> None:
+    facts = Facts()
+    OpenListeners(lambda _: asyncio.Protocol(), backlog=50, log=facts).open(a_listener(9092, host))
+    assert facts.events == ["listener-not-opened"]
+
+
+def a_listener(port: int, host: str = "127.0.0.1") -> Listener:
+    endpoint = Endpoint(host, port)
     return Listener(
         name="OWN", security_protocol="PLAINTEXT", endpoint=endpoint, advertised=endpoint, is_controller=False
     )

@@ -11,12 +11,16 @@ import pytest
 from driver_world import Driven, driven
 from tls_files import Authority, having
 
+from falkirk.client import tls
 from falkirk.client.tls import client_context, server_context
+from falkirk.node.config.server_properties import read_server_properties
 from falkirk.node.effects import Close, Connect, Send
 from falkirk.node.events import BytesReceived, ConnectionAccepted, ConnectionLost, ConnectionOpened
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.server.connection_limits import ConnectionLimits, LimitSettings
+from falkirk.server.errors import ServerError
 from falkirk.server.listener_tls import ListenerTls
+from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -256,3 +260,20 @@ def test_a_connection_that_is_closed_while_it_shakes_hands_is_told_no_more() -> 
     node = driven(story, tls=listener()).node
     assert node.events_of(ConnectionOpened) == []
     assert node.events_of(ConnectionLost) == []
+
+
+def test_whatever_fails_at_a_key_store_is_told_with_the_listener(monkeypatch: pytest.MonkeyPatch) -> None:
+    properties = {
+        "process.roles": "broker",
+        "node.id": "1",
+        "listeners": "OWN://:9092",
+        "listener.security.protocol.map": "OWN:SSL,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "OWN",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "2@host:9093",
+        "log.dirs": "d",
+    }
+    read = read_server_properties(properties, Release.parse("4.3"), hostname="localhost")
+    monkeypatch.setattr(tls, "server_context", lambda *_, **__: 1 / 0)
+    with pytest.raises(ServerError, match="listener OWN: division by zero"):
+        ListenerTls.of(read)

@@ -115,19 +115,19 @@ def _lines(text: str | None) -> str:
 
 def _trusted(text: str, where: str) -> str:
     try:
-        load_pem_x509_certificates(text[text.find(_CERTIFICATE) :].encode("latin-1"))
+        found = load_pem_x509_certificates(text[text.find(_CERTIFICATE) :].encode("latin-1"))
     except ValueError as error:
         raise ClientConfigError(f"Invalid PEM keystore configs: no certificates can be read from {where}") from error
-    return text[text.find(_CERTIFICATE) :]
+    # Without what stands between them: OpenSSL takes ASCII only, and names of authorities have other characters.
+    return b"".join(one.public_bytes(Encoding.PEM) for one in found).decode()
 
 
 def _read(path: str, kind: str) -> bytes:
     try:
         return Path(path).read_bytes()
-    except OSError as error:
-        raise ClientConfigError(
-            f"Failed to load SSL keystore {path} of type {kind}: {error.strerror or error}"
-        ) from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise ClientConfigError(f"Failed to load SSL keystore {path} of type {kind}: {reason}") from error
 
 
 def _load(path: str, kind: str, password: str | None, key: str) -> _Pkcs12Store | _JavaStore:

@@ -89,7 +89,7 @@ def _choose_suites(context: ssl.SSLContext, suites: Sequence[str]) -> None:
         return
     try:
         context.set_ciphers(":".join(map(_openssl_name, old)))
-    except ssl.SSLError as error:
+    except (ssl.SSLError, ValueError) as error:
         raise ClientConfigError(f"ssl.cipher.suites: falkirk has none of {','.join(old)}") from error
 
 

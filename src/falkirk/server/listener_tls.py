@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from falkirk.client.errors import ClientConfigError
 from falkirk.node.config.security_settings import listener_prefix
 from falkirk.server.errors import ServerError
 from falkirk.server.tls_session import TlsSession
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.node.config.server_properties import ServerProperties
@@ -68,7 +67,7 @@ def _made(names: Iterable[str], make: Callable[[str], ssl.SSLContext]) -> dict[s
     for name in sorted(names):
         try:
             contexts[name] = make(name)
-        except (ClientConfigError, ssl.SSLError, OSError) as error:
+        except Exception as error:
             raise ServerError(f"listener {name}: {error}") from error
     return contexts
 

@@ -58,9 +58,11 @@ def bind_endpoint(endpoint: Endpoint) -> socket.socket:
         except BaseException:
             made.close()
             raise
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: a host that is no name, such as a..b
         shown = f"{host or '0.0.0.0'}:{port}"  # noqa: S104 - what Kafka prints for every address
-        reason = "Address already in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            reason = "Address already in use"
         raise ServerError(f"Socket server failed to bind to {shown}: {reason}.") from error
     return made
 
