@@ -20,12 +20,17 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from falkirk.protocol.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from falkirk.protocol.offset_and_epoch import OffsetAndEpoch
+from falkirk.raft.leader_discovery import Outcome, handle_common
 from falkirk.raft.output import ElectionState
 from falkirk.raft.replication_follower import fit_fetch_request
 from falkirk.raft.replication_leader import BatchTooLargeError, NotLeaderError
+from falkirk.simulation.explorer.memory_log import MemoryLog
 
 TOPIC = "__cluster_metadata"
 TOPIC_ID = bytes(15) + b"\x01"
+
+# No epoch follows it: epochs have 32 bits.
+LAST_EPOCH = (1 << 31) - 1
 
 
 @pytest.fixture
@@ -346,6 +351,41 @@ def begin(leader_id=2, epoch=2, voter_id=1, disk=bytes(16), cluster=CLUSTER_ID):
     partition = module.PartitionData(leader_id=leader_id, leader_epoch=epoch, voter_directory_id=disk)
     topic = module.TopicData(topic_name=TOPIC, partitions=[partition])
     return module.BeginQuorumEpochRequest(cluster_id=cluster, voter_id=voter_id, topics=[topic])
+
+
+@pytest.mark.parametrize("ask_with", [lambda: vote(epoch=LAST_EPOCH), lambda: begin(epoch=LAST_EPOCH)])
+def test_the_epoch_that_none_can_follow_is_refused(world, ask_with):
+    answer = partition_of(ask(world, 1, ask_with()))
+    assert (answer.error_code, answer.leader_epoch) == (ErrorCode.INVALID_REQUEST, 1)
+
+
+def test_the_epoch_that_none_can_follow_is_not_learned_from_an_answer(world):
+    replica = world.hosts[2].replica
+    outcome = handle_common(
+        replica._context, world.now_ms, error=ErrorCode.NONE, leader_id=3, epoch=LAST_EPOCH, endpoints=()
+    )
+    assert (outcome, replica.epoch) == (Outcome.RETRY, 1)
+
+
+def set_epoch(host, epoch):
+    disk = host.log.disk
+    host.log = MemoryLog(replace(disk, election_state=replace(disk.election_state, epoch=epoch)))
+
+
+@pytest.mark.parametrize("has_pre_vote", [False, True])
+@pytest.mark.parametrize("voters", [[1], [1, 2, 3]])
+def test_the_last_epoch_is_not_left_and_ends_no_replica(voters, has_pre_vote):
+    world = RaftWorld(1, is_manual=True)
+    world.add_static(voters, has_pre_vote=has_pre_vote)
+    elected(world)
+    for node_id in voters:
+        world.crash(node_id)
+        set_epoch(world.hosts[node_id], LAST_EPOCH - 1)
+        world.start(node_id)
+    pass_time(world, 60_000)
+    assert {world.hosts[node_id].replica.epoch for node_id in voters} == {LAST_EPOCH - 1}
+    facts = [fact for fact in world.facts if "raft-epochs-used-up" in fact]
+    assert len(voters) <= len(facts) < 1_000
 
 
 def test_a_new_leader_is_followed_where_the_voters_say_it_listens(world):

@@ -14,6 +14,7 @@ from falkirk.raft import election_messages
 from falkirk.raft.context import PARTITION, TOPIC
 from falkirk.raft.leader_discovery import Outcome, handle_common, known_listeners, learn_leader
 from falkirk.raft.leader_state import Leader
+from falkirk.raft.quorum import EPOCH_MAX
 from falkirk.raft.request_manager import Destination
 from falkirk.raft.states import Candidate, Follower, Prospective, Resigned, Unattached
 from falkirk.raft.voter_set import ReplicaKey, listener_name
@@ -208,8 +209,10 @@ class Elections:
     def poll_resigned(self, state: Resigned, now_ms: int) -> None:
         """Announce the resignation to the voters; after the election timeout go on in the next epoch."""
         if state.election_deadline_ms <= now_ms and not self._context.is_shutting_down:
-            self._quorum.become_unattached(state.epoch + 1, now_ms)
-            return
+            if self._quorum.has_next_epoch:
+                self._quorum.become_unattached(state.epoch + 1, now_ms)
+                return
+            self._wait_in_last_epoch(now_ms)
         for node_id in sorted(state.unacknowledged):
             to = self._context.voter_destination(node_id)
             if to is not None and self._context.requests.is_ready(to, now_ms):
@@ -230,7 +233,7 @@ class Elections:
 
     def start_election(self, now_ms: int) -> None:
         """Start an election, in releases that have it with a pre-vote."""
-        if not self._context.config.has_pre_vote:
+        if not (self._context.config.has_pre_vote and self._quorum.has_next_epoch):
             self._become_candidate(now_ms)
             return
         self._quorum.become_prospective(now_ms)
@@ -273,8 +276,23 @@ class Elections:
                 yield ReplicaKey(node_id), Destination(node_id, endpoint)
 
     def _become_candidate(self, now_ms: int) -> None:
+        if not self._quorum.has_next_epoch:
+            self._wait_in_last_epoch(now_ms)
+            return
         self._quorum.become_candidate(now_ms)
         self._count_votes(now_ms)
+
+    def _wait_in_last_epoch(self, now_ms: int) -> None:
+        """Wait for another timeout. Differs from Kafka, whose epoch becomes negative; it finds no leader either."""
+        self._context.add_fact("error", "raft-epochs-used-up", epoch=self._quorum.epoch)
+        state, deadline_ms = self._quorum.state, self._quorum.election_deadline(now_ms)
+        match state:
+            case Follower():
+                state.fetch_deadline_ms = deadline_ms
+            case Candidate():
+                state.election_deadline_ms, state.backoff_until_ms = deadline_ms, None
+            case Unattached() | Resigned():
+                state.election_deadline_ms = deadline_ms
 
     def _count_votes(self, now_ms: int) -> None:
         state = self._quorum.state
@@ -352,7 +370,8 @@ class Elections:
     def _voter_error(self, remote_id: int, epoch: int) -> ErrorCode:
         if epoch < self._quorum.epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
-        return ErrorCode.INVALID_REQUEST if remote_id < 0 else ErrorCode.NONE
+        is_beyond = epoch > max(self._quorum.epoch, EPOCH_MAX)
+        return ErrorCode.INVALID_REQUEST if remote_id < 0 or is_beyond else ErrorCode.NONE
 
     def _is_own_key(self, voter_id: int, directory_id: bytes) -> bool:
         # Version 0 names no voter.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from falkirk.protocol.endpoint import Endpoint
 from falkirk.protocol.error_codes import ErrorCode
+from falkirk.raft.quorum import EPOCH_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,6 +64,9 @@ def learn_leader(
     Differs from Kafka: two leaders for one epoch end its process; ours keeps to the leader that it knows, and logs it.
     """
     quorum = context.quorum
+    if epoch > max(quorum.epoch, EPOCH_MAX):
+        context.add_fact("error", "raft-epoch-refused", epoch=epoch)
+        return False
     if (
         leader_id == quorum.own_key.node_id
         and quorum.leader_id is None

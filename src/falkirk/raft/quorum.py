@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.raft.facts import RaftFact
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from falkirk.raft.config import RaftConfig
     from falkirk.raft.raft_log import RaftLog
 
+EPOCH_MAX: Final = (1 << 31) - 2
+"""The highest epoch that a replica begins or follows. Kafka's epochs have 32 bits, and wrap: no epoch follows the last.
+"""
 CHECK_QUORUM_FACTOR = 1.5
 """A leader waits this many fetch timeouts for a majority to fetch."""
 
@@ -47,6 +50,11 @@ class Quorum:
     def epoch(self) -> int:
         """The highest epoch seen."""
         return self.state.epoch
+
+    @property
+    def has_next_epoch(self) -> bool:
+        """False if no election can follow."""
+        return self.epoch < EPOCH_MAX
 
     @property
     def voters(self) -> VoterSet:
