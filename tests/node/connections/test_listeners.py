@@ -8,12 +8,15 @@ from immutables import Map
 
 from falkirk.metadata.image.configs import BROKER, ConfigResource, ConfigsImage
 from falkirk.node.config.server_properties import read_server_properties
+from falkirk.node.connections import listeners
 from falkirk.node.connections.listeners import Listeners
 from falkirk.node.effects import Effect, Fact, Reconfigured
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pytest
 
 PROTOCOLS = "listener.security.protocol.map"
 STATIC = {
@@ -97,3 +100,13 @@ def test_what_is_wrong_together_is_said_once_and_nothing_changes() -> None:
     assert "No security protocol defined for listener NEW" in str(effect.fields["reason"])
     assert world.listeners.by_name.keys() == {"PLAINTEXT", "SECOND"}
     assert world.apply(wrong) is None
+
+
+def test_a_fault_of_ours_at_dynamic_configs_leaves_the_listeners_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    before = world.listeners.by_name
+    monkeypatch.setattr(listeners, "read_security_settings", lambda _: 1 / 0)
+    effect = world.apply({"max.connections": "7"})
+    assert isinstance(effect, Fact)
+    assert (effect.level, effect.fields["reason"]) == ("error", "ZeroDivisionError: division by zero")
+    assert world.listeners.by_name is before

@@ -6,6 +6,7 @@ What the driver does for them is in the effect Reconfigured. Source: DynamicList
 from __future__ import annotations
 
 from dataclasses import replace
+from traceback import format_exc
 from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.image.configs import BROKER
@@ -56,6 +57,10 @@ class Listeners:
             security = read_security_settings(properties)
         except ConfigError as error:
             self._effects(Fact("error", "broker-configs-not-applied", {"reason": str(error)}))
+            return
+        except Exception as fault:  # noqa: BLE001 - as in the dispatcher: it would end the node at each start, too
+            fields = {"reason": f"{type(fault).__name__}: {fault}", "traceback": format_exc()}
+            self._effects(Fact("error", "broker-configs-not-applied", fields))
             return
         named = {listener.name: listener for listener in properties.config.listeners}
         opened = {name: replace(one, is_advertised=False) for name, one in named.items() if name not in self.by_name}
