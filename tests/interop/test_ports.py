@@ -33,9 +33,10 @@ def test_two_processes_and_two_calls_choose_different_ports(monkeypatch):
 
 def test_ports_are_moved_together_to_free_ones(monkeypatch):
     taken = kafka_ports.free_ports(1)[0]
-    monkeypatch.setattr(kafka_ports, "_FIRST", taken - 3)
-    monkeypatch.setattr(kafka_ports, "_LAST", taken + 4)
+    # Others at work may have some of these.
+    monkeypatch.setattr(kafka_ports, "_FIRST", taken - 10)
+    monkeypatch.setattr(kafka_ports, "_LAST", taken + 29)
     move = kafka_ports.free_move({39_000, 39_002})
     moved = {39_000 + move, 39_002 + move}
     assert taken not in moved
-    assert not moved & set(kafka_ports.free_ports(5))
+    assert not moved & set(kafka_ports.free_ports(30))
