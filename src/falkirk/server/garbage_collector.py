@@ -132,4 +132,12 @@ class GarbageCollector:
 def _visits(objects: Iterable[Any]) -> int:
     """Return how many objects a collection of some visits, roughly."""
     # No code of an object runs: libraries leave weak proxies of what is gone, which fail even when asked for a class.
-    return sum(1 + len(each) if type(each) in _CONTAINERS else 1 for each in objects)
+    visits = 0
+    for each in objects:
+        kind = type(each)
+        if kind in _CONTAINERS:
+            visits += len(each)
+        elif issubclass(kind, tuple):
+            visits += tuple.__len__(each)
+        visits += 1
+    return visits
