@@ -403,6 +403,17 @@ def test_the_manager_compacts_what_is_dirty_enough_and_remembers_it():
     assert parse_offset_checkpoint(disk.read(path), file=path).as_dict() == {PARTITION: 4}
 
 
+def with_three_values(disk):
+    """Return a manager and its only log, which has three values of one key."""
+    disk.make_directory("/d1")
+    config = LogConfig(**SINGLE)
+    manager = open_manager(disk, config)
+    log = manager.get_or_create(PARTITION, b"t" * 16, config)
+    for value in (b"1", b"2", b"3"):
+        put(log, (b"a", value))
+    return manager, log
+
+
 def test_a_disk_that_fails_while_a_compaction_is_abandoned_does_not_keep_logs_from_being_closed():
     class Disk(MemoryDisk):
         is_broken = False
@@ -413,12 +424,7 @@ def test_a_disk_that_fails_while_a_compaction_is_abandoned_does_not_keep_logs_fr
             super().remove(path)
 
     disk = Disk()
-    disk.make_directory("/d1")
-    config = LogConfig(**SINGLE)
-    manager = open_manager(disk, config)
-    log = manager.get_or_create(PARTITION, b"t" * 16, config)
-    for value in (b"1", b"2", b"3"):
-        put(log, (b"a", value))
+    manager, _ = with_three_values(disk)
     now_ms = NOW
     while not any("cleaned" in name for name in disk.list("/d1/c-0")):
         now_ms = max(manager.next_wakeup_ms, now_ms)
@@ -430,12 +436,7 @@ def test_a_disk_that_fails_while_a_compaction_is_abandoned_does_not_keep_logs_fr
 
 def test_a_log_in_which_a_batch_cannot_be_read_is_left_alone():
     disk = MemoryDisk()
-    disk.make_directory("/d1")
-    config = LogConfig(**SINGLE)
-    manager = open_manager(disk, config)
-    log = manager.get_or_create(PARTITION, b"t" * 16, config)
-    for value in (b"1", b"2", b"3"):
-        put(log, (b"a", value))
+    manager, log = with_three_values(disk)
     data = disk.read("/d1/c-0/00000000000000000001.log")
     disk.write("/d1/c-0/00000000000000000001.log", [data[:61] + bytes(len(data) - 61)])
     log.segments[1].close()

@@ -113,18 +113,20 @@ class Forwarding:
             self._is_pending = False
             self._queue.appendleft(forwarded)
 
+    def _end_exclusive(self, request: OpenRequest) -> None:
+        if request.client.end_exclusive(request):
+            self._step.wake()
+
     def _forward_config_changes(
         self, request: OpenRequest, message: AlterConfigsRequest | IncrementalAlterConfigsRequest
     ) -> Slices:
         try:
             split = yield from self._config_changes.split(message, self._metadata.image.configs)
         except Exception:  # noqa: BLE001 - as in the dispatcher: log it, and answer
-            if request.client.end_exclusive(request):
-                self._step.wake()
+            self._end_exclusive(request)
             self._responses.send_failure(request)
             return
-        if request.client.end_exclusive(request):
-            self._step.wake()
+        self._end_exclusive(request)
         if split is not None and split.remaining is None:
             self._responses.send(request, split.complete(None))
         else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from falkirk.versions.configs.definition import ConfigError
+from falkirk.versions.configs.definition import PATTERN_ERRORS, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -130,7 +130,7 @@ def _pattern(key: str, properties: Mapping[str, str]) -> re.Pattern[str] | None:
         return None
     try:
         return re.compile(properties[key])
-    except (re.error, ValueError, OverflowError, RecursionError) as error:  # Numbers and depths may be too large.
+    except PATTERN_ERRORS as error:
         raise ConfigError(f"{key}: the pattern {properties[key]} cannot be read: {error}") from error
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from falkirk.versions.configs.definition import ConfigError
+from falkirk.versions.configs.definition import PATTERN_ERRORS, ConfigError
 
 DEFAULT_MAPPING: Final[str] = "DEFAULT"
 _RULE: Final = r"(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?).*?|(.*?)"
@@ -70,7 +70,7 @@ def _rules(text: str) -> list[_Rule]:
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(_NAMED_GROUP.sub("(?P<", pattern))
-    except (re.error, ValueError, OverflowError, RecursionError) as error:  # Numbers and depths may be too large.
+    except PATTERN_ERRORS as error:
         raise ConfigError(f"ssl.principal.mapping.rules: the pattern {pattern} cannot be read: {error}") from error
 
 

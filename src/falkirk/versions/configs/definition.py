@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Value = bool | int | float | str | tuple[str, ...] | None
 """A parsed value; lists are tuples, None is "not set"."""
+PATTERN_ERRORS: Final = (re.error, ValueError, OverflowError, RecursionError)
+"""What `re.compile` raises for an expression from outside: numbers and depths may be too large for it, too."""
 _PARTITION_AND_BROKER: Final = re.compile(r"[0-9]+:[0-9]+")
 _DURATION: Final = re.compile(
     r"[+-]?P(?:([+-]?[0-9]+)D)?(?:T(?:([+-]?[0-9]+)H)?(?:([+-]?[0-9]+)M)?(?:([+-]?[0-9]+(?:[.,][0-9]{0,9})?)S)?)?",

@@ -105,12 +105,17 @@ def test_a_leader_that_moves_keeps_the_epochs_in_which_nothing_was_written():
     assert cluster.log(102, "t").leader_epochs == before
 
 
-def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypatch):
-    monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
+def with_eighteen_partitions() -> ReplicaCluster:
     cluster = a_cluster()
     cluster.create("t", partitions=18, factor=1)
     for index in range(18):
         assert cluster.produce("t", b"kept", index=index) == 0
+    return cluster
+
+
+def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypatch):
+    monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
+    cluster = with_eighteen_partitions()
     replicas, node = cluster.replicas(101), cluster.network.hosts[101].running
     moved = tuple(index for index in range(18) if not cluster.log(101, "t", index).directory.startswith("/d2/"))
     begun, step = [0], node.step
@@ -132,10 +137,7 @@ def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypa
 
 def test_a_directory_that_fails_ends_moves_of_very_many_replicas_and_no_others(monkeypatch):
     monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
-    cluster = a_cluster()
-    cluster.create("t", partitions=18, factor=1)
-    for index in range(18):
-        assert cluster.produce("t", b"kept", index=index) == 0
+    cluster = with_eighteen_partitions()
     there = [index for index in range(18) if cluster.log(101, "t", index).directory.startswith("/d0/")]
     wanted = {TopicPartition("t", index): "/d1" if at < 3 else "/d2" for at, index in enumerate(there)}
     assert set(exhaust(cluster.replicas(101).alter_replica_log_dirs(wanted)).values()) == {ErrorCode.NONE}

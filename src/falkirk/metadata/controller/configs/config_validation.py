@@ -14,7 +14,7 @@ from falkirk.metadata.controller.state.topic_names import reason_invalid_name
 from falkirk.metadata.image.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from falkirk.metadata.requests.api_error import NO_ERROR, ApiError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.versions.configs.definition import ConfigError, Definition, Value
+from falkirk.versions.configs.definition import PATTERN_ERRORS, ConfigError, Definition, Value
 from falkirk.versions.configs.resources import (
     client_metrics_definitions,
     group_definitions,
@@ -214,6 +214,6 @@ def _is_client_pattern(pattern: str) -> bool:
     try:
         # Differs from Kafka: the few expressions that Java knows and Python does not are refused.
         re.compile(expression.strip())
-    except (re.error, ValueError, OverflowError, RecursionError):  # Numbers and depths may be too large.
+    except PATTERN_ERRORS:
         return False
     return True

@@ -119,7 +119,7 @@ class FutureReplicas:
                 self._quota.record(copied)
                 left -= copied
                 if future.log_end_offset == current.log_end_offset:
-                    self._caught_up(key, move, future)
+                    self._caught_up(key, move, current, future)
             except CorruptRecordsError as error:
                 self._context.effects(Fact("error", "replica-not-moved", {"partition": str(key), "reason": str(error)}))
                 self.stop(key)
@@ -167,7 +167,7 @@ class FutureReplicas:
             future.increment_log_start_offset(current.log_start_offset)
         return copied
 
-    def _caught_up(self, key: TopicPartition, move: _Move, future: UnifiedLog) -> None:
+    def _caught_up(self, key: TopicPartition, move: _Move, current: UnifiedLog, future: UnifiedLog) -> None:
         version = self._context.image.features.metadata_version
         if move.state is _State.COPYING and version is not None and version.directory_assignment_supported:
             move.state = _State.REPORTED
@@ -178,8 +178,6 @@ class FutureReplicas:
 
             self._assignments.assign(move.partition.topic_id_partition, self.logs.directory_id_of(future), confirmed)
         elif move.state is not _State.REPORTED:
-            current = move.partition.log
-            assert current is not None, "a moving replica has a log"
             future.take_epochs(current)
             self.logs.replace_current_by_future(key)
             move.partition.log, move.partition.future_log = future, None
