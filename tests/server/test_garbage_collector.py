@@ -136,19 +136,29 @@ def test_so_many_that_a_collection_would_be_a_long_step_are_frozen_uncollected(
     assert kept
 
 
-def test_nothing_counts_what_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 0)
-    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 0)
+def test_what_is_frozen_is_counted_only_where_all_would_be_collected_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collector, "OLD_VISITS_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "FROZEN_OBJECTS_MIN", 5_000)
     settle_memory()
     garbage = GarbageCollector(Held)
+    counts = 0
 
     def get_freeze_count() -> int:
-        raise AssertionError("it visits every frozen object")
+        nonlocal counts
+        counts += 1
+        return count()
 
+    count = gc.get_freeze_count
     monkeypatch.setattr(gc, "get_freeze_count", get_freeze_count)
-    kept = [[number] for number in range(2_000)]
-    assert garbage.collect() == "all objects"
-    assert kept
+    values = []
+    for _ in range(20):
+        # Many survive, and are gone; and there are more blocks, none of which an object of the collector has.
+        requests = [[number] for number in range(2_000)]
+        values += [float(number) for number in range(2_000)]
+        assert garbage.collect() == "old objects"
+        del requests
+    assert 1 < counts < 10
+    assert values
 
 
 def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatch: pytest.MonkeyPatch) -> None:

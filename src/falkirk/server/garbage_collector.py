@@ -4,7 +4,7 @@ Python's collector visits every object of a generation at once, and all that the
 objects is a pause in proportion to what a node holds. Here old objects are collected by the driver, after a step, and
 what has survived that is frozen once a collection of it would visit much: no later collection visits it. Frozen objects
 that became garbage in a cycle are found once they may be many: as many objects have survived since, the process has as
-many blocks of memory more, and the node has not more of its own count by as much. See
+many blocks of memory more, the node has not more of its own count by as much, and a count of them says so. See
 docs/decisions/0014-garbage-between-steps.md.
 """
 
@@ -79,14 +79,16 @@ class GarbageCollector:
 
     def __init__(self, held: Callable[[], Held]) -> None:
         self._held = held
-        # Frozen objects that the last collection of all objects has not found to be garbage, since the start.
-        self._needed = 0
-        # Objects frozen since then, of which many may be gone; and how many may be before that is looked into.
+        # Frozen objects of the start, which stay.
+        self._first = gc.get_freeze_count()
+        # Further ones when they were last counted; and how many there may be before all objects are collected, besides
+        # what the node has had more of since then.
+        self._counted, self._counted_max = 0, FROZEN_OBJECTS_MIN
+        self._held_when_collected = held()
+        # Objects frozen since they were counted, of which many may be gone; blocks, and what was held, at that time.
         self._frozen = 0
-        self._frozen_max = FROZEN_OBJECTS_MIN
-        # When they were none.
         self._blocks = sys.getallocatedblocks()
-        self._held_before = held()
+        self._held_when_counted = self._held_when_collected
         self._steps = 0
 
     def count_step(self) -> None:
@@ -110,23 +112,34 @@ class GarbageCollector:
             return "old objects"
         self._frozen += len(gc.get_objects())
         gc.freeze()
-        if self._frozen <= self._frozen_max:
-            return "old objects"
-        held = self._held()
-        # Nobody counts what is frozen: that visits each. It is no more than has survived, nor than there are blocks.
-        known_blocks = max(0, held.blocks - self._held_before.blocks)
-        known_objects = max(0, held.objects - self._held_before.objects)
-        blocks = sys.getallocatedblocks() - self._blocks - known_blocks
-        self._frozen = min(self._frozen, known_objects + max(0, blocks))
-        self._frozen_max = known_objects + self._needed + FROZEN_OBJECTS_MIN
-        if self._frozen <= self._frozen_max:
+        if self._frozen <= FROZEN_OBJECTS_MIN or not self._has_too_many_frozen():
             return "old objects"
         gc.unfreeze()
-        self._needed = max(0, self._needed + self._frozen - known_objects - gc.collect())
+        gc.collect()
         gc.freeze()
-        self._frozen, self._frozen_max = 0, self._needed + FROZEN_OBJECTS_MIN
-        self._blocks, self._held_before = sys.getallocatedblocks(), held
+        self._count()
+        # All that is needed now may be garbage next time.
+        self._counted_max = 2 * self._counted + FROZEN_OBJECTS_MIN
+        self._held_when_collected = self._held_when_counted
         return "all objects"
+
+    def _has_too_many_frozen(self) -> bool:
+        """Return whether so many objects are frozen that all are to be collected."""
+        held = self._held()
+        # To count them visits each. They are no more than have survived since, nor than there are blocks more.
+        known_objects = max(0, held.objects - self._held_when_counted.objects)
+        known_blocks = max(0, held.blocks - self._held_when_counted.blocks)
+        blocks = sys.getallocatedblocks() - self._blocks - known_blocks
+        self._frozen = min(self._frozen, known_objects + max(0, blocks))
+        most = self._counted_max + max(0, held.objects - self._held_when_collected.objects)
+        if self._frozen <= FROZEN_OBJECTS_MIN or self._counted + self._frozen <= most:
+            return False
+        self._count()
+        return self._counted > most
+
+    def _count(self) -> None:
+        self._counted, self._frozen = gc.get_freeze_count() - self._first, 0
+        self._blocks, self._held_when_counted = sys.getallocatedblocks(), self._held()
 
 
 def _visits(objects: Iterable[Any]) -> int:
