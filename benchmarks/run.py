@@ -3,8 +3,8 @@
     run.py [--json] [--write FOLDER] [--record] [--builds source compiled] [NAME...]
     run.py longest_step failover --partitions 100000 300000 1000000 --write FOLDER
 
-`--write` leaves the lines as NAME.json and a table of them as NAME.md. `--record` adds what has a peer to
-history.jsonl, for docs/internals/benchmark-history.md (`make docs`). `--partitions` is for benchmarks that take it.
+`--write` leaves the lines as NAME.json and a table of them as NAME.md. `--record` adds them to history.jsonl, of which
+`make docs` makes docs/internals/benchmarks.md. `--partitions` is for benchmarks that take it.
 Each benchmark is run with the source and with the compiled build, if there is one (`make compiled`).
 
 A benchmark is a Python file beside this one that prints lines of `support/line.py`; Java programs are in `java/`. Each
@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.line import line_text, readable, table
+from support.line import line_text, table
 
 FOLDER = Path(__file__).resolve().parent
 HISTORY = FOLDER / "history.jsonl"
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all if none is given: {', '.join(BENCHMARKS)}")
     parser.add_argument("--partitions", nargs="+", type=int, metavar="COUNT", help="run each named one for each count")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write lines and a table of each benchmark")
-    parser.add_argument("--record", action="store_true", help="add what has a peer to history.jsonl")
+    parser.add_argument("--record", action="store_true", help="add the lines to history.jsonl")
     parser.add_argument("--builds", nargs="+", choices=BUILDS, help="source, and compiled if there is such a build")
     parser.add_argument("--json", action="store_true", help="print each line as a JSON object")
     arguments = parser.parse_args()
@@ -59,8 +59,8 @@ def main() -> int:
             ]
             if arguments.write is not None:
                 write(arguments.write, name, lines[before:])
-    if arguments.record:
-        record(HISTORY, lines)
+        if arguments.record:
+            record(HISTORY, lines[before:])
     print(summary(lines, failed, time.monotonic() - started), file=sys.stderr)
     return 1 if failed else 0
 
@@ -85,16 +85,12 @@ def write(folder: Path, name: str, lines: list[dict[str, Any]]) -> None:
 
 
 def record(history: Path, lines: list[dict[str, Any]]) -> None:
-    """Add what was measured beside a peer to the history."""
+    """Add what was measured to the history."""
     asked = ["git", "log", "-1", "--format=%h"]
     commit = subprocess.run(asked, cwd=FOLDER, check=True, capture_output=True, text=True).stdout.strip()
-    today = dt.datetime.now(dt.UTC).date().isoformat()
+    measured = {"date": dt.datetime.now(dt.UTC).date().isoformat(), "commit": commit}
     with history.open("a") as file:
-        for line in lines:
-            if "ratio" in line:
-                took = {"ours": readable(line["ours_s"]), "peers": readable(line["peer_s"]), "build": line["build"]}
-                entry = {"date": today, "commit": commit, "work": line["name"], "peer": line["against"], **took}
-                file.write(json.dumps(entry | {"ratio": f"{line['ratio']:.2f}"}) + "\n")
+        file.writelines(json.dumps(measured | line) + "\n" for line in lines if "left_out" not in line)
 
 
 def run(name: str, lines: list[dict[str, Any]], options: tuple[str, ...], build: str, *, as_json: bool) -> bool:
@@ -106,7 +102,7 @@ def run(name: str, lines: list[dict[str, Any]], options: tuple[str, ...], build:
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for text in process.stdout:
-            line = json.loads(text) | {"build": build, "python": platform.python_version()}
+            line = {"benchmark": name, **json.loads(text), "build": build, "python": platform.python_version()}
             lines.append(line | ({"options": " ".join(options)} if options else {}))
             print(json.dumps(lines[-1]) if as_json else f"{build}: {line_text(line)}", flush=True)
     return process.returncode == 0

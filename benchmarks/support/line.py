@@ -72,23 +72,25 @@ def line_text(line: Mapping[str, Any]) -> str:
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield lines as a table in Markdown."""
+    """Yield lines as a table in Markdown; `date` and `commit` of those that have them."""
     pythons = " ".join(sorted({line["python"] for line in lines if "python" in line}))
-    yield f"| work, Python {pythons} | build | took | peer | ratio | budget | | load |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield f"| work, Python {pythons} | build | took | peer | ratio | clock | CPU | budget | | load | measured |"
+    yield "|---" * 11 + "|"
     for line in lines:
         name = " ".join((line["name"], *([f"({line['options']})"] if "options" in line else [])))
+        met = "left out" if "left_out" in line else {None: "", True: "met", False: "**missed**"}[line["met"]]
         if "left_out" in line:
-            cells = [line["left_out"], "", "", "", "left out", ""]
+            cells = [line["left_out"], "", "", "", "", ""]
+        elif "longest_s" in line:
+            cells = [readable(line["longest_s"]), "", "", "", "", readable(line["budget_s"])]
         else:
-            met = {None: "", True: "met", False: "**missed**"}[line["met"]]
-            if "longest_s" in line:
-                cells = [readable(line["longest_s"]), "", "", readable(line["budget_s"]), met]
-            else:
-                budget = "" if line["budget"] is None else f"{line['budget']:g}"
-                cells = [readable(line["ours_s"]), readable(line["peer_s"]), f"{line['ratio']:.2f}", budget, met]
-            cells.append(f"{line['load']:.0f}")
-        yield f"| {' | '.join((name, line.get('build', 'source'), *cells))} |"
+            name = f"{name}, against {line['against']}"
+            ratios = [f"{line[key]:.2f}" if key in line else "" for key in ("ratio", "wall_ratio", "cpu_ratio")]
+            budget = "" if line["budget"] is None else f"{line['budget']:g}"
+            cells = [readable(line["ours_s"]), readable(line["peer_s"]), *ratios, budget]
+        load = f"{line['load']:.0f}" if "load" in line else ""
+        measured = " ".join(line[key] for key in ("date", "commit") if key in line)
+        yield f"| {' | '.join((name, line.get('build', 'source'), *cells, met, load, measured))} |"
 
 
 def readable(seconds: float) -> str:

@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# Measured by the probe of `falkirk lift run`: docs/internals/benchmarks.md.
+# Measured by the probe of `falkirk lift run`: docs/reference/lift.md.
 _NONE: Final = "none"
 _ELECTION: Final = "metadata writes: an election, 0.2 to 1 s; data: none"
 _ONLY_CONTROLLER: Final = "metadata writes: a restart of the only controller, 5 to 15 s; data: none"
