@@ -6,6 +6,7 @@ from data_plane_asker import BROKER_ID, NetworkAsker
 from node_network import BROKER_LISTENER, NodeNetwork
 from quota_story import QuotaStory, fetch_from, records
 
+from falkirk.node.handlers import metadata
 from falkirk.protocol.messages import (
     AlterClientQuotasRequest,
     DescribeClusterRequest,
@@ -94,3 +95,18 @@ def test_a_throttled_fetch_gets_no_records_and_what_has_no_response_is_exempt():
 
     assert network.now_ms - began_ms < 1000
     assert (answer.throttle_time_ms, answer.responses) == (1000, [])
+
+
+def test_a_response_in_pieces_that_has_no_throttle_time_is_sent_as_it_is_and_throttles(monkeypatch):
+    asker = NetworkAsker("3.9.1", thread_ns=Work(MS))
+    QuotaStory(asker).create("r")
+    limit(asker, "tester", 0.000001)
+    asker.network.run_for(2000)
+    monkeypatch.setattr(metadata, "JOINED_BYTES_MAX", 0)
+    client = asker.network.client(BROKER_ID, BROKER_LISTENER)
+
+    assert [topic.name for topic in client.ask(MetadataRequest([]), 0).topics] == ["r"]
+
+    began_ms = asker.network.now_ms
+    assert client.ask(MetadataRequest([]), 9).throttle_time_ms == 1000
+    assert asker.network.now_ms - began_ms >= 1000

@@ -163,6 +163,16 @@ def test_a_session_without_partitions_ends():
     assert (answer, len(sessions)) == ((ErrorCode.NONE, NO_SESSION, {}), 0)
 
 
+def test_an_answer_of_a_session_that_has_ended_meanwhile_is_refused():
+    sessions = FetchSessions(10, Random(1))
+    session_id = new_session(sessions)
+    waiting = begin(sessions, session_id, 1, partitions={})
+    results = {each: PartitionData(each.partition, records=b"r") for each, _, _ in waiting.partitions({})}
+    begin(sessions, session_id, 2, partitions={}, forgotten=[key(0)])
+    answer = exhaust(waiting.answer_slices(results))
+    assert answer == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, session_id, {})
+
+
 def test_the_epoch_wraps_around_to_one():
     sessions = FetchSessions(10, Random(1))
     session_id = new_session(sessions)

@@ -225,13 +225,14 @@ class FetchSessions:
                 known.requested = requested
         for key in forgotten:
             session.partitions.pop(key, None)
+        # Also of a session that ends: a request of it that waits must not be answered with partitions that are gone.
+        session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         if not session.partitions:
             del self._sessions[session.session_id]
             return FetchContext(partitions)
         session.last_used_ms = now_ms
         session.is_evictable_by_all = now_ms - session.created_ms > EVICTION_MS
         self._sessions.move_to_end(session.session_id)
-        session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         return _IncrementalContext(session)
 
     def _evict(self, newcomer: tuple[bool, int, int], now_ms: int) -> bool:
