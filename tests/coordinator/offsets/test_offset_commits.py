@@ -33,6 +33,15 @@ def test_a_retention_time_of_the_request_is_written_in_version_1(release):
     assert (record.version, record.value.expire_timestamp) == (1, world.context.now_ms + 500)
 
 
+@pytest.mark.parametrize(("retention_ms", "expire_ms"), [(2**63 - 1, 2**63 - 1), (-(2**63), None)])
+def test_a_retention_time_without_end_is_written(retention_ms, expire_ms):
+    world = OffsetsWorld()
+    assert world.commit(version=4, retention_ms=retention_ms) is ErrorCode.NONE
+    (record,) = world.written
+    assert record.value.expire_timestamp == (world.context.now_ms + retention_ms if expire_ms is None else expire_ms)
+    assert world.reloaded().fetch().committed_offset == 5
+
+
 def test_a_topics_id_is_kept_by_releases_that_write_it():
     new, old = OffsetsWorld("4.4"), OffsetsWorld("4.0")
     for world in (new, old):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _REPORTS_MISSING_GROUPS: Final = 9
 _BROKERS_RETENTION: Final = -1
 _NO_TIMESTAMP: Final = -1
+_INT64_MAX: Final = (1 << 63) - 1
 _PAST_EPOCHS: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 
 
@@ -74,9 +75,13 @@ class OffsetCommits:
         return self._error_at_past_epoch(error, group, request.member_id, epoch, request.topics)
 
     def commit(self, request: OffsetCommitRequest, token: Token) -> Outcome:
-        """Commit a request that passed `commit_error`; single partitions may fail with OFFSET_METADATA_TOO_LARGE."""
-        now_ms = self._context.now_ms
-        expire_ms = NO_EXPIRY if request.retention_time_ms == _BROKERS_RETENTION else now_ms + request.retention_time_ms
+        """Commit a request that passed `commit_error`; single partitions may fail with OFFSET_METADATA_TOO_LARGE.
+
+        Differs from Kafka: an expiry time of more than 64 bits is the last one there is; there it wraps around.
+        """
+        expire_ms = NO_EXPIRY
+        if request.retention_time_ms != _BROKERS_RETENTION:
+            expire_ms = min(self._context.now_ms + request.retention_time_ms, _INT64_MAX)
         records: list[CoordinatorRecord] = []
 
         def commit_partition(topic: RequestTopic, partition: RequestPartition) -> ErrorCode:

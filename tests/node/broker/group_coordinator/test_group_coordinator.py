@@ -19,6 +19,7 @@ from falkirk.protocol.messages import (
     JoinGroupRequest,
     ListGroupsRequest,
     ProduceRequest,
+    SyncGroupRequest,
     UpdateFeaturesRequest,
 )
 from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
@@ -253,6 +254,24 @@ def test_a_fault_of_ours_costs_one_request_and_the_shard_is_loaded_anew(monkeypa
     assert "ZeroDivisionError" in told.fields["traceback"]
     assert cluster.fetch_offsets(IN_0) == {T0: 7}
     assert cluster.host(101, IN_1).shard is other
+
+
+def test_a_record_that_cannot_be_written_costs_its_request_and_not_the_shard():
+    cluster = a_cluster(brokers=1)
+    leader = cluster.client(cluster.coordinator(IN_0))
+    shard = cluster.host(101, IN_0).shard
+    joined = leader.ask(join_request(IN_0), 3)
+    # A client id of the largest length makes a member id that no record can hold.
+    long = cluster.client(101)
+    long.connection = Connection(role=Role.CLIENT, client_id="c" * 32_767)
+    long.send(join_request(IN_0), 3)
+    leader.send(join_request(IN_0, joined.member_id), 3)
+    cluster.run(1_000)
+
+    request = SyncGroupRequest(IN_0, joined.generation_id + 1, joined.member_id)
+    assert cluster.client(101).ask(request, 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert cluster.host(101, IN_0).shard is shard
+    assert [fact.event for fact in facts(cluster, "warning")] == ["group-coordinator-refused"]
 
 
 # --- Time

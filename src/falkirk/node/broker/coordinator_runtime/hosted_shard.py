@@ -2,9 +2,9 @@
 
 The shard has the state at the end of its log. What a step decides becomes one batch, appended at the end of the step;
 responses are sent when the log is committed up to its end at the time they were made. So no response depends on records
-that may be lost. Records that the log would refuse are refused before they are replayed; if one is refused after all,
-or code of ours fails, the shard is dropped and loaded again. Source: CoordinatorRuntime. Differs from Kafka: there is
-no state of the committed part beside that of the end, so reads wait as writes do.
+that may be lost. Records that the log would refuse, or that have no bytes, are refused before they are replayed; if one
+is refused after all, or code of ours fails, the shard is dropped and loaded again. Source: CoordinatorRuntime. Differs
+from Kafka: there is no state of the committed part beside that of the end, so reads wait as writes do.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from falkirk.node.effects import Fact
 from falkirk.node.step import Step  # noqa: TC001
 from falkirk.protocol.compression import Compression  # noqa: TC001
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.protocol.errors import LocalProtocolError
 from falkirk.storage.log.append import AppendOrigin
 from falkirk.storage.log.verification import UNVERIFIED
 
@@ -372,7 +373,12 @@ class HostedShard(Generic[S]):
         records = shard.as_written(outcome.records)
         if records is not outcome.records:
             outcome = replace(outcome, records=records)
-        entries = self._context.encoder.encode(outcome.records)
+        try:
+            entries = self._context.encoder.encode(outcome.records)
+        except LocalProtocolError as error:
+            # As a member id that is made of a client id of the largest length.
+            self._emit("warning", f"{self._context.name}-refused", {"reason": str(error)})
+            return ErrorCode.UNKNOWN_SERVER_ERROR
         size_max = log.config.max_message_bytes
         if outcome.producer is not None:
             return self._write_transactional(shard, outcome, log, entries)
