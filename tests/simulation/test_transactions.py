@@ -6,7 +6,8 @@ from transaction_clusters import at_moving_levels, disturbed, quiet
 
 from falkirk.simulation.machine.world import World
 from falkirk.simulation.plans.scenario import Scenario
-from falkirk.simulation.run import Verdict, simulate
+from falkirk.simulation.plans.transaction_plan import TRANSACTION_TIMEOUT_MS
+from falkirk.simulation.run import HEALING_MS, Verdict, simulate
 from falkirk.versions.release import Release
 
 
@@ -32,7 +33,7 @@ def test_transactions_survive_crashes_and_partitions(word: str, level: int, seed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 7, 17])
+@pytest.mark.parametrize("seed", [2, 7, 17, *(pytest.param(seed, marks=pytest.mark.full) for seed in (90003, 90020))])
 def test_seeds_with_transactions_pass(seed: int) -> None:
     result = simulate(seed, keeps_timeline=False, has_transactions=True)
 
@@ -46,6 +47,13 @@ def test_seeds_with_transactions_pass(seed: int) -> None:
 def test_whatever_happens_for_long_transactions_are_whole(first: int) -> None:
     for seed in range(first, first + 20):
         assert_passed(simulate(seed, keeps_timeline=False, has_transactions=True))
+
+
+def test_clocks_of_runs_with_transactions_differ_by_less_than_a_run_waits_for_a_timeout() -> None:
+    for seed in range(50):
+        chosen = Scenario.of_seed(World(seed).chance, has_transactions=True)
+
+        assert chosen.skew_ms_max + TRANSACTION_TIMEOUT_MS < HEALING_MS
 
 
 def test_seeds_without_the_option_have_no_transactions() -> None:

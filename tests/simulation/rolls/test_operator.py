@@ -17,6 +17,7 @@ from falkirk.simulation.plans.roll_plan import (
     StartTooEarly,
 )
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION as ELR
+from falkirk.versions.features import TRANSACTION_VERSION
 from falkirk.versions.metadata_version import MetadataVersion
 from falkirk.versions.release import Release
 
@@ -101,6 +102,24 @@ def test_random_plans_never_ask_for_a_level_below_that_of_eligible_replicas_that
                 is_on &= ELR not in step.switched_off
                 assert step.to.elr_supported or not is_on
     assert switched > 100
+
+
+def test_random_plans_never_ask_for_a_level_whose_release_lacks_the_transaction_version_that_is_on():
+    lowered = 0
+    for seed in range(300):
+        releases = dict.fromkeys(NODES, Release.parse("4.2"))
+        at = releases[1].latest_metadata_version
+        plan = RollPlan.of(Random(seed), releases, at, brokers=[21], has_dynamic_voters=False, move_count=4)
+        level = 0
+        for step in plan.with_transaction_levels(Random(seed), releases, at).steps:
+            if isinstance(step, SetFeature):
+                lowered += step.to < level
+                level = step.to
+            elif isinstance(step, SetLevel):
+                its_own = Release.parse(step.to.release)
+                assert step.to > at or not its_own.unsupported_features({TRANSACTION_VERSION: level})
+                at = step.to
+    assert lowered > 100
 
 
 @pytest.mark.slow

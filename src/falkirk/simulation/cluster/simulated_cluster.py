@@ -46,7 +46,6 @@ _BROKER_LISTENER: Final = "PLAINTEXT"
 _FIRST_SCRIPTED_BROKER: Final = 11
 _AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _SUPER_USERS: Final = "User:ANONYMOUS"
-_SKEW_MS_MAX: Final = 3_600_000
 # Kafka's minutes become seconds.
 _PROPERTIES: Final = {
     "replica.lag.time.max.ms": "3000",
@@ -360,7 +359,7 @@ class Cluster:
         )
 
     def _skew_ms(self) -> int:
-        return _EPOCH_MS + self._chance.randrange(0, _SKEW_MS_MAX)
+        return _EPOCH_MS + self._chance.randrange(0, self._scenario.skew_ms_max)
 
     def _make_node(self, node_id: int, host: Host) -> Program:
         return Node(self._config(node_id), host.disk, self._chance_of(host), host.clock.now_ms)

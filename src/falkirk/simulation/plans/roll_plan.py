@@ -147,12 +147,15 @@ class RollPlan:
         """
         return replace(self, steps=tuple(_with_elr(self.steps, chance, dict(releases), level)))
 
-    def with_transaction_levels(self, chance: Chance, releases: Mapping[int, Release]) -> RollPlan:
+    def with_transaction_levels(
+        self, chance: Chance, releases: Mapping[int, Release], level: MetadataVersion
+    ) -> RollPlan:
         """Move transaction.version from 0 up and down between the steps, where all nodes support it.
 
-        `releases`: as in `of`. It is lowered before a node is restarted as a release that does not support it.
+        `releases`, `level`: as in `of`. It is lowered before a node is restarted as a release that does not support it,
+        and before metadata.version falls to that of such a release.
         """
-        return replace(self, steps=tuple(_with_transaction_levels(self.steps, chance, dict(releases))))
+        return replace(self, steps=tuple(_with_transaction_levels(self.steps, chance, dict(releases), level)))
 
     def __str__(self) -> str:
         """Return the steps as one line."""
@@ -171,14 +174,20 @@ def highest_transaction_version(releases: Iterable[Release]) -> int:
     return min((0 if each is None else each.highest for each in ranges), default=0)
 
 
-def _with_transaction_levels(steps: Sequence[Step], chance: Chance, releases: dict[int, Release]) -> Iterator[Step]:
+def _with_transaction_levels(
+    steps: Sequence[Step], chance: Chance, releases: dict[int, Release], at: MetadataVersion
+) -> Iterator[Step]:
     level = 0
     for step in (None, *steps):
         if isinstance(step, Restart):
             releases.update(dict.fromkeys(step.node_ids, step.release))
-        highest = highest_transaction_version(releases.values())
-        if level > highest:
-            level = highest
+        highest = kept = highest_transaction_version(releases.values())
+        if isinstance(step, SetLevel):
+            if step.to < at:
+                kept = min(kept, highest_transaction_version([Release.parse(step.to.release)]))
+            at = step.to
+        if level > kept:
+            level = kept
             yield SetFeature(name=TRANSACTION_VERSION, to=level)
         if step is not None:
             yield step

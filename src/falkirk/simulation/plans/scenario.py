@@ -33,6 +33,8 @@ _FIRST_BROKER_NODE: Final = 21
 # A step costs more with data.
 _FAULTS_WITH_DATA_MS: Final = 12_000
 _SHARE_OF_ROLLS: Final = 1 / 3
+_SKEW_MS_MAX: Final = 3_600_000
+_SKEW_WITH_TRANSACTIONS_MS_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +175,7 @@ class Scenario:
             highest = highest_transaction_version(releases.values())
             data = replace(data, transaction_version=chance.randrange(0, highest + 1))
         else:
-            roll = replace(roll.with_transaction_levels(chance, releases), has_ghost=False)
+            roll = replace(roll.with_transaction_levels(chance, releases, self.metadata_version), has_ghost=False)
         kinds = self.faults.kinds - {REPEATED_REQUESTS, POWER_LOSSES}
         return replace(self, data=data, roll=roll, broker_count=0, faults=replace(self.faults, kinds=kinds))
 
@@ -192,6 +194,16 @@ class Scenario:
             return self
         releases = {node_id: self.release_of(node_id) for node_id in (*self.controller_ids, *self.broker_nodes)}
         return replace(self, roll=self.roll.with_elr(chance, releases, self.metadata_version))
+
+    @property
+    def skew_ms_max(self) -> int:
+        """By how much the clocks of hosts differ at most, when the run begins.
+
+        With transactions it is less than a run takes to recover: a coordinator whose clock is behind takes over what
+        began by one that is ahead, and lets it time out that much later, as Kafka's does.
+        """
+        has_transactions = self.data is not None and bool(self.data.transactions)
+        return _SKEW_WITH_TRANSACTIONS_MS_MAX if has_transactions else _SKEW_MS_MAX
 
     @property
     def scripted_release(self) -> Release:
