@@ -6,9 +6,10 @@ from controllers import Broker, controller_of, directory, make_controller, run, 
 
 from falkirk.metadata.controller.partitions import broker_sweeps
 from falkirk.metadata.controller.state.result import ControllerResult
+from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import PartitionRecord, RegisterBrokerRecord, TopicRecord
+from falkirk.protocol.messages import PartitionChangeRecord, PartitionRecord, RegisterBrokerRecord, TopicRecord
 
 A = b"a" * 16
 COUNT = 7
@@ -169,3 +170,38 @@ def test_directories_are_lost_when_no_partition_counts_on_them():
     beat(controller, 1, **failed)
     assert controller.state.image.cluster.brokers[1].log_dirs == (directory(1),)
     assert not is_fenced(controller, 1)
+
+
+@pytest.mark.parametrize(
+    ("features", "alone"),
+    [(None, {"isr": (1,)}), (ELR, {"isr": (), "eligible_leader_replicas": (1,)})],
+)
+def test_a_fenced_broker_that_others_wait_for_comes_back_without_its_failed_directory(features, alone):
+    places = (directory(1), directory(2), directory(3))
+    controller = a_controller(fenced=(1,), features=features, leader=-1, directories=places, **alone)
+    assert beat(controller, 1, offline_log_dirs=(directory(1, 1),)).is_fenced
+    run_due(controller, 0)
+    assert controller.state.image.cluster.brokers[1].log_dirs == (directory(1),)
+    assert not beat(controller, 1, offline_log_dirs=(directory(1, 1),)).is_fenced
+    run_due(controller, 0)
+    assert leaders(controller) == [1] * COUNT
+
+
+def test_a_directory_that_fails_again_in_the_next_life_of_its_broker_is_left_again():
+    controller = a_controller(features=ELR, directories=(directory(1, 1), directory(2), directory(3)))
+    failed = {"offline_log_dirs": (directory(1, 1),)}
+    beat(controller, 1, **failed)
+    run_due(controller, 0)
+    # Before it tells so again it is gone, and comes back with a new disk.
+    both = (directory(1), directory(1, 1))
+    run(controller, register(controller, registration_request(1, start=1, log_dirs=both), now_ms=60_000))
+    assert not beat(controller, 1).is_fenced
+    leads_again = [
+        VersionedRecord(PartitionChangeRecord(number, A, isr=(1, 2, 3), leader=1), 1) for number in range(COUNT)
+    ]
+    run(controller, ControllerResult(tuple(leads_again), None))
+    beat(controller, 1, **failed)
+    run_due(controller, 0)
+    beat(controller, 1, **failed)
+    assert controller.state.image.cluster.brokers[1].log_dirs == (directory(1),)
+    assert leaders(controller) == [2] * COUNT

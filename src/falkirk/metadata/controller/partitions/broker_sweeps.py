@@ -108,8 +108,11 @@ class BrokerSweeps:
     def directories_offline(self, broker_id: int, directories: frozenset[bytes]) -> list[VersionedRecord] | None:
         """Remove the replicas in a broker's failed directories from ISRs and leaderships (KIP-858).
 
-        None as in `had_unclean_shutdown`: the registration may lose the directories only after it.
+        None as in `had_unclean_shutdown`: the registration may lose the directories only after it. A broker that is not
+        active has left its partitions, or does; where it is the last one it stays.
         """
+        if not self._is_active(broker_id):
+            return []
         keys = self._in_sync(broker_id)
         sweep = Sweep(cause=Cause.DIRECTORIES_OFFLINE, broker_id=broker_id, keys=keys, directories=directories)
         return self._before(sweep)
@@ -157,7 +160,8 @@ class BrokerSweeps:
         if sweep.cause is Cause.LEFT:
             # It takes all partitions of the broker, whatever was under way with some of them.
             self._sweeps = [each for each in self._sweeps if each.broker_id != sweep.broker_id]
-            self._ended = {each for each in self._ended if each[0] != sweep.broker_id}
+        # What has ended was about the broker as it was before.
+        self._ended = {each for each in self._ended if each[0] != sweep.broker_id}
         records, has_ended = self._slice(sweep)
         if not has_ended:
             self._sweeps.append(sweep)
@@ -198,11 +202,14 @@ class BrokerSweeps:
         """Return whether the broker is still what the sweep is about."""
         if sweep.cause is Cause.ACTIVATION:
             return True
-        is_active = ReplicationDecision(self._state, self._configs).is_active(sweep.broker_id)
+        is_active = self._is_active(sweep.broker_id)
         if sweep.cause is Cause.DIRECTORIES_OFFLINE:
             # One that is fenced leaves all of its partitions.
             return is_active
         return is_active == (sweep.cause is Cause.JOINED)
+
+    def _is_active(self, broker_id: int) -> bool:
+        return ReplicationDecision(self._state, self._configs).is_active(broker_id)
 
     def _decision(self, sweep: Sweep, *, is_first: bool) -> ReplicationDecision:
         if sweep.cause is Cause.JOINED:
