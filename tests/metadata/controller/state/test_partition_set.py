@@ -13,13 +13,32 @@ keys = st.builds(PartitionKey, st.binary(min_size=16, max_size=16).map(lambda da
 def test_it_is_the_set_that_its_changes_make(changes):
     partitions, expected = PartitionSet(), set()
     for change in changes:
-        before, former = partitions, sorted(expected)
+        before, former = partitions, list(partitions)
         partitions = partitions.changed_by(change)
         expected = {key for key in expected | set(change) if change.get(key, key in expected)}
-        assert list(partitions) == sorted(expected)
+        assert sorted(partitions) == sorted(expected)
         assert len(partitions) == len(expected)
         assert list(before) == former, "a set never changes"
-    assert partitions == PartitionSet().changed_by(dict.fromkeys(expected, True))
+    made_at_once = PartitionSet().changed_by(dict.fromkeys(sorted(expected, reverse=True), True))
+    assert partitions == made_at_once
+    assert list(partitions) == list(made_at_once), "the order is that of the set, not of its changes"
+
+
+class ComparedId(bytes):
+    """A topic id that counts how often ids are compared."""
+
+    count = 0
+
+    def __lt__(self, other):
+        ComparedId.count += 1
+        return bytes(self) < bytes(other)
+
+
+def test_its_first_partitions_are_found_without_a_look_at_all():
+    ids = [ComparedId(number.to_bytes(16, "big")) for number in range(20_000)]
+    partitions = PartitionSet().changed_by({PartitionKey(each, 0): True for each in reversed(ids)})
+    next(iter(partitions))
+    assert ComparedId.count < 1000
 
 
 def test_sets_of_other_partitions_are_not_equal():

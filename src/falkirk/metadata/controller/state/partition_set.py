@@ -61,14 +61,18 @@ class PartitionSet:
         return PartitionSet(tuple(buckets), count)
 
     def __iter__(self) -> Iterator[PartitionKey]:
-        """Yield the partitions in their order: whoever decides must not depend on that of a hash map."""
-        for key, mask in sorted(item for bucket in self._buckets for item in bucket.items()):
-            topic_id, first = key[:_ID_BYTES], int.from_bytes(key[_ID_BYTES:], "big") * _MASK_BITS
-            left = mask
-            while left:
-                lowest = left & -left
-                yield PartitionKey(topic_id, first + lowest.bit_length() - 1)
-                left ^= lowest
+        """Yield the partitions in an order that nothing but the set decides: whoever decides must not depend on a hash.
+
+        Dicts are sorted one after the other, for a slice of work reads a few of a million.
+        """
+        for bucket in self._buckets:
+            for key, mask in sorted(bucket.items()):
+                topic_id, first = key[:_ID_BYTES], int.from_bytes(key[_ID_BYTES:], "big") * _MASK_BITS
+                left = mask
+                while left:
+                    lowest = left & -left
+                    yield PartitionKey(topic_id, first + lowest.bit_length() - 1)
+                    left ^= lowest
 
     def __len__(self) -> int:
         """Count the partitions."""
