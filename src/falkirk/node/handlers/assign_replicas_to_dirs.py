@@ -12,26 +12,22 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import refusal
-from falkirk.node.handlers.parts.controller_response import controller_response
+from falkirk.node.handlers.parts.handler_result import InSlices
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import ControllerView
 from falkirk.protocol.messages import AssignReplicasToDirsRequest
 
 if TYPE_CHECKING:
-    from falkirk.metadata.controller.state.result import ControllerResult
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.protocol.schema import WireMessage
 
 
 def handle(
     view: ControllerView, context: RequestContext, request: AssignReplicasToDirsRequest
-) -> WireMessage | ControllerResult[WireMessage]:
+) -> WireMessage | InSlices:
     """Record the directories."""
     refused = refusal(view, context, request, AclOperation.CLUSTER_ACTION)
-    if refused is not None:
-        return refused
-    decided = view.controller.replication.assign_replicas_to_directories(request)
-    return controller_response(context, request, decided, lambda response: response)
+    return refused or InSlices(lambda: view.controller.replication.assign_replicas_to_directories(request))
 
 
 ROUTE: Final[Route[ControllerView, AssignReplicasToDirsRequest]] = Route(

@@ -3,6 +3,7 @@
 import pytest
 from controllers import Broker, make_controller, run
 
+from falkirk import slices
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AlterPartitionRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.alter_partition_request import BrokerState, PartitionData, TopicData
@@ -158,3 +159,9 @@ def test_a_change_that_ends_a_reassignment_may_take_the_leadership_away(version,
 def test_changes_of_many_partitions_need_not_take_effect_together():
     controller = controller_with()
     assert not exhaust(controller.replication.alter_partition(request([1]), 3)).is_atomic
+
+
+def test_topics_without_partitions_are_passed_in_slices(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 1)
+    asked = AlterPartitionRequest(1, 101, [TopicData(topic_id=A)] * 3)
+    assert sum(1 for _ in controller_with().replication.alter_partition(asked, 3)) == 3

@@ -3,10 +3,12 @@
 import pytest
 from controllers import Broker, directory, make_controller, run
 
-from falkirk.metadata.image.partition import UNASSIGNED
+from falkirk import slices
+from falkirk.metadata.image.partition import LOST, UNASSIGNED
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AssignReplicasToDirsRequest, PartitionRecord, TopicRecord
 from falkirk.protocol.messages.assign_replicas_to_dirs_request import DirectoryData, PartitionData, TopicData
+from falkirk.slices import exhaust
 
 A = b"a" * 16
 BROKERS = [Broker(broker_id=number, broker_epoch=100 + number, directory_count=2) for number in (1, 2, 3)]
@@ -30,7 +32,7 @@ def assign(controller, assigned, *, broker_id=1, broker_epoch=101):
         broker_epoch,
         [DirectoryData(place, [TopicData(topic_id, [PartitionData(index)])]) for place, topic_id, index in assigned],
     )
-    response = run(controller, controller.replication.assign_replicas_to_directories(request))
+    response = run(controller, exhaust(controller.replication.assign_replicas_to_directories(request)))
     return response.error_code or {
         (topic.topic_id, partition.partition_index): partition.error_code
         for place in response.directories
@@ -79,3 +81,18 @@ def test_a_broker_of_another_epoch_is_refused():
 
 def test_below_3_7_iv2_there_are_no_directories():
     assert assign(controller_at("3.7-IV1"), [(directory(1), A, 0)]) == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize(("place", "isr"), [(UNASSIGNED, (1, 2)), (LOST, (2,))])
+def test_a_replica_that_lies_nowhere_yet_is_in_no_failed_directory(place, isr):
+    controller = controller_at()
+    assign(controller, [(place, A, 0)])
+    assert controller.state.image.topics.partition("a", 0).isr == isr
+
+
+def test_replicas_are_assigned_in_slices_and_those_in_failed_directories_leave_in_slices(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 1)
+    topics = [TopicData(A, [PartitionData(0), PartitionData(1)]), TopicData(b"b" * 16, [])]
+    request = AssignReplicasToDirsRequest(1, 101, [DirectoryData(directory(1, 9), topics)])
+    # Two replicas, two topics, and the two replicas once more.
+    assert sum(1 for _ in controller_at().replication.assign_replicas_to_directories(request)) == 2 + 2 + 2

@@ -103,3 +103,9 @@ def test_the_partitions_without_the_right_leader_are_found_in_slices(controller,
     request = ElectLeadersRequest(PREFERRED, None)
     # Five are found; of the first topic's three a leader is decided on, then it is too much.
     assert sum(1 for _ in controller.replication.elect_leaders(request, 2)) == 5 + 3
+
+
+def test_topics_without_partitions_are_passed_in_slices(controller, monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 1)
+    request = ElectLeadersRequest(PREFERRED, [TopicPartitions("unknown")] * 3)
+    assert sum(1 for _ in controller.replication.elect_leaders(request, 2)) == 3

@@ -46,6 +46,8 @@ class IsrChange:
         response = AlterPartitionResponse()
         for topic in request.topics:
             response.topics.append((yield from self._topic(topic, budget)))
+            if budget.spend(1):
+                yield
         return ControllerResult(tuple(self._records), response, is_atomic=False)
 
     @property

@@ -12,6 +12,7 @@ from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import AssignReplicasToDirsResponse
 from falkirk.protocol.messages.assign_replicas_to_dirs_response import DirectoryData, PartitionData, TopicData
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.configs.configuration_control import ConfigurationControl
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.records.batch import VersionedRecord
     from falkirk.protocol.messages import AssignReplicasToDirsRequest
     from falkirk.protocol.messages.assign_replicas_to_dirs_request import DirectoryData as AssignedDirectory
+    from falkirk.slices import Slices
 
 
 class DirectoryAssignment:
@@ -37,9 +39,12 @@ class DirectoryAssignment:
         # Partitions whose replica turns out to lie in a directory that has failed.
         self._offline: dict[PartitionKey, None] = {}
 
-    def assign(self) -> ControllerResult[AssignReplicasToDirsResponse]:
-        """Apply the reported directories of replicas; replicas in offline directories leave ISRs and leaderships."""
-        request = self._request
+    def assign(self) -> Slices[ControllerResult[AssignReplicasToDirsResponse]]:
+        """Apply the reported directories of replicas; replicas in offline directories leave ISRs and leaderships.
+
+        The changes need not take effect together.
+        """
+        request, budget = self._request, SliceBudget()
         error = ErrorCode.NONE
         broker = self._image.cluster.brokers.get(request.broker_id)
         if not self._decision.metadata_version.directory_assignment_supported:
@@ -48,34 +53,35 @@ class DirectoryAssignment:
             error = ErrorCode.STALE_BROKER_EPOCH
         if error is not ErrorCode.NONE:
             return ControllerResult((), AssignReplicasToDirsResponse(error_code=error))
-        response = AssignReplicasToDirsResponse(
-            directories=[self._directory(directory) for directory in request.directories]
-        )
+        response = AssignReplicasToDirsResponse()
+        for directory in request.directories:
+            response.directories.append((yield from self._directory(directory, budget)))
         for key in self._offline:
             found = self._leaving.partition(key)
             assert found is not None, "it was assigned in this request"
             topic, partition = found
             isr = without(partition.isr, (request.broker_id,))
             self._append(self._leaving.change(topic, key.partition_id, partition, isr=isr))
+            if budget.spend(2 * DECISION_VISITS):
+                yield
         return ControllerResult(tuple(self._records), response, is_atomic=False)
 
-    def _directory(self, assigned: AssignedDirectory) -> DirectoryData:
-        broker = self._image.cluster.brokers[self._request.broker_id]
-        # A registration from below 3.7-IV2 tells no directories: then none is known to have failed.
-        is_offline = bool(broker.log_dirs) and assigned.id not in broker.log_dirs
+    def _directory(self, assigned: AssignedDirectory, budget: SliceBudget) -> Slices[DirectoryData]:
+        is_offline = not self._image.cluster.brokers[self._request.broker_id].has_working(assigned.id)
         topics = []
         for requested in assigned.topics:
             topic = self._image.topics.topic_by_id(requested.topic_id)
-            partitions = [
-                PartitionData(
-                    partition.partition_index,
-                    ErrorCode.UNKNOWN_TOPIC_ID
-                    if topic is None
-                    else self._assign(topic, partition.partition_index, assigned.id, is_offline=is_offline),
-                )
-                for partition in requested.partitions
-            ]
+            partitions = []
+            for partition in requested.partitions:
+                error = ErrorCode.UNKNOWN_TOPIC_ID
+                if topic is not None:
+                    error = self._assign(topic, partition.partition_index, assigned.id, is_offline=is_offline)
+                partitions.append(PartitionData(partition.partition_index, error))
+                if budget.spend(2 * DECISION_VISITS):
+                    yield
             topics.append(TopicData(requested.topic_id, partitions))
+            if budget.spend(1):
+                yield
         return DirectoryData(assigned.id, topics)
 
     def _assign(self, topic: Topic, index: int, directory: bytes, *, is_offline: bool) -> ErrorCode:

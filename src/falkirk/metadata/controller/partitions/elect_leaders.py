@@ -59,6 +59,8 @@ class LeaderElection:
             results.append(ReplicaElectionResult(name, elected))
             if is_too_large(self._records):
                 return self._refused(BATCH_TOO_LARGE)
+            if budget.spend(1):
+                yield
         response = ElectLeadersResponse(replica_election_results=results)
         return ControllerResult(tuple(self._records), response, is_atomic=False)
 

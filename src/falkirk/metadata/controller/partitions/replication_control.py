@@ -128,7 +128,7 @@ class ReplicationControl:
 
     def assign_replicas_to_directories(
         self, request: AssignReplicasToDirsRequest
-    ) -> ControllerResult[AssignReplicasToDirsResponse]:
+    ) -> Slices[ControllerResult[AssignReplicasToDirsResponse]]:
         """Apply the directories that a broker reports for its replicas."""
         return DirectoryAssignment(self._state, self._configs, request).assign()
 
