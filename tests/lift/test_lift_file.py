@@ -65,6 +65,11 @@ def test_paths_are_relative_to_the_file(tmp_path):
         ),
         (LEAST + "limits: {step_s: 0}\n", "Expected `float` > 0.0 - at `$.limits.step_s`"),
         (LEAST + "limits: {lag: 0}\n", "Expected `int` >= 1 - at `$.limits.lag`"),
+        (LEAST.replace("'3.9'", "2026-13-45"), "month must be in 1..12"),
+        (LEAST.replace("9001", "9" * 5000), "Exceeds the limit"),
+        ("[" * 2000, "maximum recursion depth exceeded"),
+        (LEAST.replace("9093", "9" * 5000), "place.listener: 'lift:9999"),
+        (LEAST.replace("lift:9093", "lift:9093,lift:9094"), "place.listener: lift:9093,lift:9094 is more than one"),
         ("a: " + "x" * (1 << 20), "more than 1048576 bytes"),
     ],
 )

@@ -345,7 +345,9 @@ def test_requests_that_do_not_end_shut_no_scraper_out():
     assert served(story).startswith(b"HTTP/1.1 200 OK")
 
 
-@pytest.mark.parametrize("listener", ["9404", "host", "127.0.0.1:", ":1", "127.0.0.1:x", "127.0.0.1:65536"])
+@pytest.mark.parametrize(
+    "listener", ["9404", "host", "127.0.0.1:", ":1", "127.0.0.1:x", "127.0.0.1:65536", "h:" + "9" * 5000]
+)
 def test_what_is_no_address_is_named(listener):
     with pytest.raises(ServerError, match=r"falkirk\.metrics\.listener: "):
         bind_metrics(listener)

@@ -53,6 +53,7 @@ pace: {fresh_s: 30}
             "name a is there twice",
         ),
         ("{", "watch.yaml: "),
+        (CLUSTER + "page: 2026-13-45", "watch.yaml: month must be in 1..12"),
         (CLUSTER + "pace: {fresh_s: 0}", r"\$.pace.fresh_s"),
         (CLUSTER + "alarms: {webhooks: [{url: 'http://h', kinds: [nothing]}]}", r"\$.alarms.webhooks"),
     ],
@@ -91,7 +92,7 @@ def test_without_a_host_it_listens_on_this_machine_alone(text, host, port):
     assert listening_endpoint("page", text) == Endpoint(host, port)
 
 
-@pytest.mark.parametrize("text", ["", ":80", "host", "host:", "h:65536", "h:-1"])
+@pytest.mark.parametrize("text", ["", ":80", "host", "host:", "h:65536", "h:-1", "h:" + "9" * 5000])
 def test_what_is_no_host_and_port_is_named_with_its_field(text):
     with pytest.raises(WatchError, match=r"page: .* is no host:port"):
         listening_endpoint("page", text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from falkirk.client.errors import ClientConfigError
-from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.endpoint import Endpoint, read_port
 from falkirk.protocol.frame import FRAME_BYTES_MAX
 from falkirk.protocol.messages import REQUESTS
 from falkirk.protocol.sasl.errors import JaasConfigError
@@ -129,11 +129,12 @@ def _login(properties: Mapping[str, str]) -> Login:
 
 
 def _parse_server(text: str) -> Endpoint:
-    host, _, port = text.rpartition(":")
+    host, _, number = text.rpartition(":")
+    port = read_port(number)
     is_bracketed = host.startswith("[") and host.endswith("]")
-    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536 or (":" in host) > is_bracketed:
+    if not host or not port or (":" in host) > is_bracketed:
         raise ClientConfigError(f"'{text}' is no server: host:port was expected")
-    return Endpoint(host[1:-1] if is_bracketed else host, int(port))
+    return Endpoint(host[1:-1] if is_bracketed else host, port)
 
 
 def _milliseconds(properties: Mapping[str, str], name: str, default: int) -> int:

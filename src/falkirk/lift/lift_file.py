@@ -54,8 +54,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def endpoint(self) -> Endpoint:
         """The listener as host and port. Raises LiftFileError."""
-        [endpoint] = _servers("place.listener", [self.listener])
-        return endpoint
+        endpoints = _servers("place.listener", [self.listener])
+        if len(endpoints) > 1:
+            raise LiftFileError(f"place.listener: {self.listener} is more than one host and port")
+        return endpoints[0]
 
     @property
     def run_as(self) -> Release:
@@ -154,10 +156,11 @@ def read_lift_file(path: Path) -> LiftFile:
         read = msgspec.convert(yaml.safe_load(data), LiftFile)
     except OSError as error:
         raise LiftFileError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as malformed:
-        raise LiftFileError(f"{path}: {' '.join(str(malformed).split())}") from malformed
     except msgspec.ValidationError as invalid:
         raise LiftFileError(f"{path}: {invalid}") from invalid
+    # What YAML takes for a number or a date may be none, and lists may be nested without end.
+    except (yaml.YAMLError, ValueError, RecursionError) as malformed:
+        raise LiftFileError(f"{path}: {' '.join(str(malformed).split())}") from malformed
     try:
         _check(read)
     except LiftFileError as wrong:

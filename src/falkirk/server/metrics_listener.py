@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.endpoint import Endpoint, read_port
 from falkirk.server.errors import ServerError
 from falkirk.server.listening import bind_endpoint
 
@@ -24,15 +24,15 @@ PATH: Final = "/metrics"
 HEAD_BYTES_MAX: Final = 16 * 1024
 SCRAPE_TIMEOUT_S: Final = 10.0
 SCRAPES_MAX: Final = 16
-_PORT_MAX: Final = 65535
 
 
 def bind_metrics(listener: str) -> socket.socket:
     """Bind `host:port`; port 0 is any. Raises ServerError."""
-    host, _, port = listener.rpartition(":")
-    if not (host and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+    host, _, text = listener.rpartition(":")
+    port = read_port(text)
+    if not host or port is None:
         raise ServerError(f"falkirk.metrics.listener: {listener} is no host:port")
-    return bind_endpoint(Endpoint(host.removeprefix("[").removesuffix("]"), int(port)))
+    return bind_endpoint(Endpoint(host.removeprefix("[").removesuffix("]"), port))
 
 
 def shown_address(listening: socket.socket) -> str:

@@ -20,7 +20,7 @@ import yaml
 from falkirk.client.config import ClientConfig, parse_servers
 from falkirk.client.errors import ClientConfigError
 from falkirk.mirror.cluster_mirror import LiveSource
-from falkirk.protocol.endpoint import Endpoint
+from falkirk.protocol.endpoint import Endpoint, read_port
 from falkirk.storage.properties_file import parse_properties
 from falkirk.watch.alarms import DEFAULT_KINDS, Channel, Command, LogLine, Webhook
 from falkirk.watch.core.findings import EventKind  # noqa: TC001 - msgspec reads annotations
@@ -176,10 +176,11 @@ def read_watch_file(path: Path) -> WatchFile:
         raise WatchError(f"{path}: more than {_BYTES_MAX} bytes")
     try:
         read = msgspec.convert(yaml.safe_load(data), WatchFile)
-    except (yaml.YAMLError, UnicodeDecodeError) as malformed:
-        raise WatchError(f"{path}: {' '.join(str(malformed).split())}") from malformed
     except msgspec.ValidationError as invalid:
         raise WatchError(f"{path}: {invalid}") from invalid
+    # As in a lift file.
+    except (yaml.YAMLError, ValueError, RecursionError) as malformed:
+        raise WatchError(f"{path}: {' '.join(str(malformed).split())}") from malformed
     pace = read.pace
     if pace.fresh_s <= max(pace.topics_interval_s, pace.nodes_interval_s):
         raise WatchError(f"{path}: pace: fresh_s is not above topics_interval_s and nodes_interval_s")
@@ -197,11 +198,12 @@ def lifts_of(clusters: Iterable[WatchedCluster], folder: Path) -> dict[str, Path
 
 def listening_endpoint(field: str, text: str) -> Endpoint:
     """Parse a host and port to listen at, of this machine alone without a host; port 0 is any. Raises WatchError."""
-    host, _, port = text.rpartition(":")
+    host, _, number = text.rpartition(":")
+    port = read_port(number)
     host = host if ":" in text else "127.0.0.1"
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+    if not host or port is None:
         raise WatchError(f"{field}: {text!r} is no host:port")
-    return Endpoint(host.strip("[]"), int(port))
+    return Endpoint(host.strip("[]"), port)
 
 
 def _client_config(file: str | None, folder: Path) -> ClientConfig:

@@ -75,7 +75,7 @@ def test_in_another_session_what_they_support_has_to_be_read_again() -> None:
 
 def test_those_that_cannot_be_meant_count_as_none_and_are_told_once() -> None:
     world = World()
-    for name in ("01", "x", "2147483648", "-1", "1"):
+    for name in ("01", "x", "2147483648", "9" * 5000, "-1", "1"):
         world.write(name, b"[]" if name == "1" else encode_broker(WITH))
     world.held.connect()
     world.held.do_all()
@@ -87,6 +87,7 @@ def test_those_that_cannot_be_meant_count_as_none_and_are_told_once() -> None:
         "znode /brokers/ids: 01 is no broker's id",
         "znode /brokers/ids/1: it is a list, not a JSON object",
         "znode /brokers/ids: 2147483648 is no broker's id",
+        f"znode /brokers/ids: {'9' * 5000} is no broker's id",
         "znode /brokers/ids: x is no broker's id",
     ]
     world.write("1", encode_broker(WITH))

@@ -5,7 +5,7 @@ A broker with a malformed znode does not count, and is logged. The last reading 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.zookeeper.broker_znode import BROKER_IDS_PATH, BrokerZnode, broker_path, decode_broker
 from falkirk.metadata.zookeeper.errors import ZnodeError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from falkirk.zookeeper_node.session.operations import Failed
     from falkirk.zookeeper_node.session.retries import Retries
     from falkirk.zookeeper_node.session.session import Session
+
+_ID_DIGITS_MAX: Final = 10
 
 
 class LiveBrokers:
@@ -81,4 +83,5 @@ class LiveBrokers:
 
 
 def _is_id(name: str) -> bool:
-    return name.isascii() and name.isdigit() and str(int(name)) == name and int(name) < 1 << 31
+    is_number = name.isascii() and name.isdigit() and len(name) <= _ID_DIGITS_MAX
+    return is_number and str(int(name)) == name and int(name) < 1 << 31
