@@ -43,7 +43,7 @@ def test_values_are_those_of_the_codec(level, elr_enabled, items):
 
 
 def test_what_is_kept_for_the_next_partitions_is_bounded(monkeypatch):
-    monkeypatch.setattr(partition_writer, "_TAGS_MAX", 10)
+    monkeypatch.setattr(partition_writer, "_KEPT_MAX", 10)
     at = MetadataVersion.parse("4.3-IV0")
     writer = PartitionWriter(at, elr_enabled=True)
     for number_, brokers in enumerate(combinations(range(8), 3)):
