@@ -32,7 +32,14 @@ def test_the_page_has_the_newest_measurement_of_each_line_since_the_last_release
 
 def test_the_history_has_all_of_them_and_the_tables_that_were_written_by_hand():
     row = {"work": "by hand", "peer": "x", "date": "d", "commit": "c", "ours": "1 s", "peers": "2 s", "ratio": "2"}
-    step = {"benchmark": "longest_step", "name": "a step", "longest_s": 0.04, "build": "source", "commit": "abc"}
+    step = {
+        "benchmark": "longest_step",
+        "name": "a step",
+        "longest_s": 0.04,
+        "work": "a slice",
+        "build": "source",
+        "commit": "abc",
+    }
     page = pages.document_history([row, LINE | {"date": "e"}, step | {"date": "f"}])
     assert page.endswith(
         "| by hand | source | x | d | c | 1 s | 2 s | 2 |\n"

@@ -91,7 +91,7 @@ def docstring(file: Path) -> str:
 
 def document_history(entries: list[dict[str, Any]]) -> str:
     """Return the page of all measurements: one table, with all figures of a measurement one below the other."""
-    rows = [{"build": "source", **(each if "work" in each else row_of(each))} for each in entries]
+    rows = [{"build": "source", **(row_of(each) if "name" in each else each)} for each in entries]
     first: dict[tuple[str, str], int] = {}
     for number, each in enumerate(rows):
         first.setdefault((each["work"], each["peer"]), number)
