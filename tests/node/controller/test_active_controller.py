@@ -22,6 +22,7 @@ from falkirk.node.controller.active_controller import (
 from falkirk.protocol.messages import (
     BeginTransactionRecord,
     ConfigRecord,
+    DelegationTokenRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
     NoOpRecord,
@@ -110,6 +111,20 @@ def test_records_that_belong_together_and_do_not_fit_change_nothing():
 
     with pytest.raises(TooManyRecordsError):
         controller.append(result(*records), 10)
+
+    assert raft.batches == []
+    assert controller.controller.state.image is before
+
+
+@pytest.mark.parametrize("is_atomic", [True, False])
+def test_one_record_that_no_batch_holds_changes_nothing(is_atomic):
+    controller, raft = active()
+    renewers = ["User:" + "r" * 30_000] * 300
+    token = VersionedRecord(DelegationTokenRecord("User:o", "User:o", renewers, 0, 1, 1, "id"), 0)
+    before = controller.controller.state.image
+
+    with pytest.raises(TooManyRecordsError, match="a record of 9"):
+        controller.append(result(config(1), token, is_atomic=is_atomic), 10)
 
     assert raft.batches == []
     assert controller.controller.state.image is before

@@ -40,7 +40,7 @@ _RECORD_HEAD_BYTES: Final = 24
 
 
 class TooManyRecordsError(Exception):
-    """Records that must take effect together do not fit one batch; nothing has changed."""
+    """Records that must take effect together, or one alone, do not fit one batch; nothing has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +202,12 @@ def _encoded(records: Iterable[VersionedRecord]) -> Slices[list[bytes]]:
 
 
 def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Split records into batches as large as allowed."""
+    """Split records into batches as large as allowed. Raises TooManyRecordsError for one that is too large for any."""
     start, size = 0, HEADER_BYTES
     for index, value in enumerate(values):
         added = len(value) + _RECORD_HEAD_BYTES
+        if HEADER_BYTES + added > BATCH_BYTES_MAX:
+            raise TooManyRecordsError(f"a record of {len(value)} bytes does not fit one batch")
         if index > start and (size + added > BATCH_BYTES_MAX or index - start == BATCH_RECORDS_MAX):
             yield values[start:index]
             start, size = index, HEADER_BYTES
