@@ -219,3 +219,49 @@ def test_what_is_not_compiled_is_derived_only_from_classes_that_say_so():
         for node in derived_from(closed, ast.parse(path.read_text()))
     ]
     assert places == []
+
+
+def fixed_names(name: str) -> Iterator[str]:
+    """What the code of a compiled module uses without a look-up."""
+    module = ".".join(Path(name).with_suffix("").parts).removesuffix(".__init__")
+    for node in CORE[PACKAGE.parent / name].body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield f"{module}.{node.name}"
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("Final"):
+            yield f"{module}.{ast.unparse(node.target)}"
+
+
+FIXED_NAMES = {each for name in hot_modules() for each in fixed_names(name)}
+
+
+def replaced_names(module: ast.Module) -> Iterator[ast.AST]:
+    """The build goes on with what was replaced."""
+    imports = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    marked = [node for node in module.body if isinstance(node, ast.Assign) and "mark.source" in ast.unparse(node)]
+    for function in [] if marked else module.body:
+        decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else ()
+        if any("mark.source" in ast.unparse(each) for each in decorators):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and called(node).rpartition(".")[2] in {"setattr", "patch", "object"}:
+                words = [str(each.value) if isinstance(each, ast.Constant) else ast.unparse(each) for each in node.args]
+                owner = imports.get(words[0], words[0]) if words else ""
+                if {owner, ".".join([owner, *words[1:2]])} & FIXED_NAMES:
+                    yield node
+
+
+@pytest.mark.slow
+def test_tests_that_replace_what_is_compiled_say_so():
+    bad = ast.parse('from falkirk.node import node\ndef f(patch): patch.setattr(node, "Node", 1)')
+    assert list(replaced_names(bad)) != [], "the rule finds nothing"
+    places = [
+        f"{path}:{node.lineno}"
+        for path in Path(__file__).parent.rglob("*.py")
+        for node in replaced_names(ast.parse(path.read_text()))
+    ]
+    assert places == [], "mark them `source`, or take Final from the constant"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
 
-SUBSCRIBED_TOPICS_MAX: Final = 50_000
+SUBSCRIBED_TOPICS_MAX = 50_000
 """How many topics members may name that do not all name the same ones: some 15 ms are spent to read them."""
 _VERSION_BYTES: Final = 2
 _LENGTH_BYTES: Final = 4

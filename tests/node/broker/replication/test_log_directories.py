@@ -113,6 +113,7 @@ def with_eighteen_partitions() -> ReplicaCluster:
     return cluster
 
 
+@pytest.mark.source
 def test_many_replicas_begin_to_move_one_after_the_other_and_all_arrive(monkeypatch):
     monkeypatch.setattr(future_replicas, "MOVES_AT_ONCE", 2)
     cluster = with_eighteen_partitions()
@@ -222,6 +223,7 @@ def test_a_directory_that_fails_takes_its_replicas_offline_and_no_others():
     assert "log-directory-offline" in cluster.facts(101)
 
 
+@pytest.mark.source
 def test_a_directory_with_many_replicas_goes_offline_at_once_some_replicas_in_a_step(monkeypatch):
     monkeypatch.setattr(replica_changes, "OFFLINE_AT_ONCE", 5)
     monkeypatch.setattr(log_manager, "CLOSED_AT_ONCE", 5)
@@ -383,6 +385,7 @@ def test_directories_are_described_with_their_space_and_whether_they_are_cordone
     assert 0 < results[0].usable_bytes < total
 
 
+@pytest.mark.source
 def test_changed_configs_reach_the_logs_that_they_concern_some_in_a_step(monkeypatch):
     monkeypatch.setattr(replica_changes, "CONFIGURED_AT_ONCE", 5)
     cluster = a_cluster(properties=STATIC)

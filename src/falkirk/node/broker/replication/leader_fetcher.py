@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.list_offsets_response import ListOffsetsPartitionResponse
     from falkirk.protocol.schema import WireMessage
 
-REQUESTED_AT_ONCE: Final = 2_000
+REQUESTED_AT_ONCE = 2_000
 """How many partitions join a fetch session, or change in it, with one request: some 5 ms."""
 
-APPLIED_AT_ONCE: Final = 200
+APPLIED_AT_ONCE = 200
 """Of how many partitions a slice appends what was fetched, without syncs: some 10 ms."""
 
 SYNCED_AT_ONCE: Final = 2

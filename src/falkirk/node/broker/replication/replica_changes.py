@@ -45,9 +45,9 @@ READ_AT_ONCE: Final = 1024
 """How many changed partitions of an image a slice goes through."""
 WORK_AT_ONCE: Final = 128
 """The work of a slice, in replicas that only change in memory: some 2 ms."""
-OFFLINE_AT_ONCE: Final = 250
+OFFLINE_AT_ONCE = 250
 """How many replicas a slice looks at whose log directory may have failed."""
-CONFIGURED_AT_ONCE: Final = 1_000
+CONFIGURED_AT_ONCE = 1_000
 """How many logs get new configs in a slice."""
 # In the same unit, by the syncs that it takes: a slow disk needs 10 ms and more for one.
 WORK_OF_LOG: Final = 96
