@@ -11,7 +11,7 @@ from message_strategies import cases, even_message, message_strategy
 
 from falkirk.protocol import codec, json_form, messages
 from falkirk.protocol.codec import decoder_compiler
-from falkirk.protocol.codec.decoder_compiler import OBJECT_WEIGHT, compile_decoder
+from falkirk.protocol.codec.decoder_compiler import OBJECT_WEIGHT, UNKNOWN_TAGS_MAX, compile_decoder
 from falkirk.protocol.codec.layout import message_layout
 from falkirk.protocol.codec.reference import decode_reference, encode_reference
 from falkirk.protocol.errors import (
@@ -139,6 +139,23 @@ def test_elements_of_all_arrays_of_a_request_count_together():
             codec.decode_prefix(type(request), version, data, elements_max=elements - 1)
         with pytest.raises(TooManyElementsError):
             exhaust(codec.decode_prefix_in_slices(type(request), version, data, 0, elements_max=elements - 1))
+
+
+@pytest.mark.parametrize("has_tags", [False, True])
+def test_unknown_tagged_fields_of_a_request_count_and_are_few(has_tags):
+    # Fetch has tagged fields of its own.
+    cls, version = (messages.FetchRequest, 12) if has_tags else (messages.FindCoordinatorRequest, 3)
+    tags = tuple((100 + number, b"x") for number in range(UNKNOWN_TAGS_MAX))
+    known = {"cluster_id": "c"} if has_tags else {}
+    request = cls(**known, unknown_tagged_fields=tags)
+    data, elements = codec.encode(request, version), OBJECT_WEIGHT * len(tags)
+    more = codec.encode(cls(**known, unknown_tagged_fields=(*tags, (99, b""))), version)
+    assert codec.decode_prefix(cls, version, data, elements_max=elements) == (request, len(data))
+    for refused, elements_max in ((data, elements - 1), (more, decoder_compiler.UNLIMITED)):
+        with pytest.raises(TooManyElementsError):
+            codec.decode_prefix(cls, version, refused, elements_max=elements_max)
+        with pytest.raises(TooManyElementsError):
+            exhaust(codec.decode_prefix_in_slices(cls, version, refused, 0, elements_max=elements_max))
 
 
 def test_every_request_is_decoded_in_slices_as_it_is_at_once():

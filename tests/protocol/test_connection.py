@@ -233,6 +233,13 @@ def test_a_header_that_does_not_parse_is_refused_with_its_place_in_the_stream(re
     assert receiver.receive_data(good) == []
 
 
+def test_a_header_with_very_many_tagged_fields_is_refused_unread():
+    tags = tuple((number, b"") for number in range(100))
+    header = RequestHeader(52, 2, 9, "me", unknown_tagged_fields=tags)
+    with pytest.raises(RemoteProtocolError, match="more elements"):
+        server().receive_data(frame(codec.encode(header, 2)))
+
+
 def test_a_body_too_short_is_refused_when_it_is_decoded():
     received = request_bytes(VoteRequest(), 2, correlation_id=0, client_id="")[:-1]
     (event,) = server().receive_data(frame(received))

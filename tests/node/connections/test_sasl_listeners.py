@@ -19,6 +19,7 @@ from falkirk.protocol.messages import (
     CreateDelegationTokenRequest,
     DescribeClusterRequest,
     DescribeDelegationTokenRequest,
+    DescribeGroupsRequest,
     ExpireDelegationTokenRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
@@ -134,6 +135,16 @@ def test_another_request_in_the_place_of_a_token_is_answered_and_ends_the_connec
     shared.run_for(200)
     assert client.is_closed
     assert client.answers[correlation_id].error_code == ErrorCode.ILLEGAL_SASL_STATE
+
+
+def test_a_large_request_in_the_place_of_a_token_is_not_read(shared: NodeNetwork) -> None:
+    client = shared.client(1, BROKER_LISTENER)
+    client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    client.send(DescribeGroupsRequest(groups=("",) * 5_000), 5)
+    shared.run_for(200)
+    assert client.is_closed
+    assert len(client.answers) == 0
+    assert "more elements" in reasons(shared)[-1]
 
 
 def test_versions_are_not_asked_for_twice(shared: NodeNetwork) -> None:

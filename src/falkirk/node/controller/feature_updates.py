@@ -87,7 +87,9 @@ class FeatureUpdates:
             return
         if self._busy is not None and self._busy.active is active:
             busy = ApiError(ErrorCode.FEATURE_UPDATE_FAILED, "Another update of features is under way. Try it later.")
-            done(active.controller.features.refused(request, api_version, busy).result())
+            refused = active.controller.features.refused(request, api_version, busy)
+            self._log(refused)
+            done(refused.result())
             return
         now_ms = self._step.now_ms
         update = _Update(request, api_version, active, now_ms, now_ms + max(request.timeout_ms, 0), done)
@@ -104,17 +106,16 @@ class FeatureUpdates:
         def surveyed(use: CoordinatorUse) -> None:
             self._end(update)
             update.use = use
-            if self._controllership.serving is not update.active:
+            decided = self._decide_again(update)
+            if decided is None:
                 update.done(None)
-                return
-            decided = self._decide(update, _not_assessed)
-            if use.unended:
+            elif use.unended:
                 reason = f"Open transactions have not ended in time: {bounded_text(use.unended, '; ')}"
                 late = ApiError(ErrorCode.REQUEST_TIMED_OUT, reason)
                 self._finish(update, decided.refused(late, tuple(each.reported() for each in use.unended)))
             elif self._step.now_ms >= deadline_ms:
                 late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What coordinators have in use was not found out in time.")
-                update.done(decided.refused(late).result())
+                self._finish(update, decided.refused(late))
             else:
                 self._go_on(update, decided)
 
@@ -128,6 +129,22 @@ class FeatureUpdates:
             waits=_waits_for_transactions(update.request),
             aborts=allows_aborts(update.request.unknown_tagged_fields),
         ).start()
+
+    def _decide_again(self, update: _Update) -> FeatureUpdateDecision | None:
+        """Decide on an update that was looked into; None if this is not the active controller, or fails at it."""
+        if self._controllership.serving is not update.active:
+            return None
+        try:
+            return self._decide(update, _not_assessed)
+        except Exception:  # noqa: BLE001 - our own fault: log it, and resign, because state may be broken
+            self._failed()
+            return None
+
+    def _failed(self) -> None:
+        """Resign because of a failure of our own; call it inside an `except` block."""
+        what = "update of features"
+        self._effects(Fact("error", "controller-failed", {"what": what, "traceback": format_exc()}))
+        self._controllership.resign(f"{what} failed")
 
     def _go_on(self, update: _Update, decision: FeatureUpdateDecision) -> None:
         """Answer what is decided; what a lowering does is worked out first, as sliced work."""
@@ -153,7 +170,10 @@ class FeatureUpdates:
                     cancel_slices(slices)
                     self._end(update)
                     late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "What would be lost was not found out in time.")
-                    update.done(undecided.refused(late).result() if is_active else None)
+                    if is_active:
+                        self._finish(update, undecided.refused(late))
+                    else:
+                        update.done(None)
                     return
                 try:
                     next(slices)
@@ -165,10 +185,8 @@ class FeatureUpdates:
                     yield
                     self._log(decision)
                     return
-                except Exception:  # noqa: BLE001 - our own fault: log it, and resign, because state may be broken
-                    what = "update of features"
-                    self._effects(Fact("error", "controller-failed", {"what": what, "traceback": format_exc()}))
-                    self._controllership.resign(f"{what} failed")
+                except Exception:  # noqa: BLE001 - as above
+                    self._failed()
                     continue
                 yield
         except WorkCancelledError:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="WireMessage")
 # A larger request that does not parse is not read again to find out where.
 _REFERENCE_BYTES_MAX: Final = 16 * 1024
+# What clients send, who may not be trusted.
+_OF_CLIENTS: Final = ("request", "header")
 _Key = tuple[type["WireMessage"], int, int | None]
 _DECODERS: dict[_Key, Callable[[bytes, int, int], tuple[Any, int]]] = {}  # Any: the key's class
 _ENCODERS: dict[_Key, Callable[[Any], list[bytes]]] = {}  # Any: same
@@ -58,7 +60,7 @@ def decode_prefix(
     """Return the message that starts at `position`, and the position behind it.
 
     Raises as `decode` does, and TooManyElementsError for a request whose arrays have more than `elements_max` elements
-    together.
+    together, or with more unknown tagged fields in one place than UNKNOWN_TAGS_MAX.
     """
     decoder = _DECODERS.get((cls, version, layout)) or _compile_decoder(cls, version, layout)
     try:
@@ -144,7 +146,7 @@ def _compile_decoder(
         found = decoder_compiler.compile_decoder(
             message_layout(cls, version, layout),
             f"{cls.__name__} v{version}",
-            counts_elements=cls.SCHEMA.info.kind == "request",
+            counts_elements=cls.SCHEMA.info.kind in _OF_CLIENTS,
         )
     return _DECODERS.setdefault((cls, version, layout), found)
 

@@ -26,6 +26,8 @@ UNLIMITED: Final = 1 << 62
 _ARRAY_TABLE_SIZE: Final = 33
 OBJECT_WEIGHT: Final = 4
 """What an element counts that is a string, or a struct that is no run of numbers; one that is counts 1."""
+UNKNOWN_TAGS_MAX: Final = 16
+"""Tagged fields of a struct in a request that are not known here, or repeated: no API has had so many in all."""
 _ELEMENTS_PER_SLICE: Final = 1_024
 """Less than 1 ms; a power of two."""
 # Up to here a copy costs less than a view.
@@ -44,7 +46,8 @@ def compile_decoder(
     """Return a function (bytes, position, elements_max) -> (message, position behind it).
 
     It raises one of FAST_PATH_ERRORS on bytes that do not parse, and TooManyElementsError if `counts_elements` and the
-    message's arrays have more than `elements_max` elements together, those that are heavy counted as OBJECT_WEIGHT.
+    message's arrays have more than `elements_max` elements together, those that are heavy, and unknown tagged fields,
+    counted as OBJECT_WEIGHT, or a struct has more than UNKNOWN_TAGS_MAX of the latter.
     """
     return _compile(layout, title, counts_elements=counts_elements, in_slices=False)
 
@@ -353,16 +356,25 @@ class _DecoderCompiler:
         values["unknown_tagged_fields"] = unknown = source.name("u")
         source.line(f"{unknown} = ()")
         if not layout.tagged:
-            source.line(f"if {count}: {unknown}, p = unknown_tags(buf, p, {count})")
+            with source.block(f"if {count}:"):
+                self._count_unknown_tags(count, known=0)
+                source.line(f"{unknown}, p = unknown_tags(buf, p, {count})")
             return
         with source.block(f"if {count}:"):
             source.line(f"if {count} > 127: {count}, p = uvarint(buf, p - 1)")
+            self._count_unknown_tags(count, known=len(layout.tagged))
             source.line(f"{unknown} = []")
             outer, self._lengths = self._lengths, []
             with source.block(f"for _ in range({count}):"):
                 self._tag(layout, values, unknown)
             self._lengths = outer
             source.line(f"{unknown} = tuple({unknown})")
+
+    def _count_unknown_tags(self, count: str, *, known: int) -> None:
+        if self._counts_elements:
+            with self.source.block(f"if {count} > {known}:"):
+                self.source.line(f"left -= {OBJECT_WEIGHT} * ({count} - {known})")
+                self.source.line(f"if left < 0 or {count} > {known + UNKNOWN_TAGS_MAX}: too_many(p)")
 
     def _tag(self, layout: StructLayout, values: dict[str, str], unknown: str) -> None:
         source = self.source

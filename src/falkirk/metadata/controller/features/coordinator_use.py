@@ -25,6 +25,8 @@ _CONSUMER: Final = "consumer"
 # What an operator reads; the rest is counted.
 _MEMBERS_NAMED_MAX: Final = 10
 _PARTITIONS_NAMED_MAX: Final = 10
+# The first moment after the year 9999; no calendar of Python has it.
+_CALENDAR_END_MS: Final = 253_402_300_800_000
 _GROUP_TYPES: Final[Mapping[str, str]] = {
     GROUP_VERSION: _CONSUMER,
     SHARE_VERSION: "share",
@@ -173,7 +175,9 @@ def _transaction_detail(transaction: OpenTransaction) -> str:
     more = len(transaction.partitions) - len(named)
     names = ", ".join([*named, *([f"and {more} more"] if more else [])])
     started_ms = transaction.start_timestamp_ms
-    since = f" since {datetime.fromtimestamp(started_ms / 1000, UTC).isoformat()}" if started_ms >= 0 else ""
+    since = ""
+    if 0 <= started_ms < _CALENDAR_END_MS:
+        since = f" since {datetime.fromtimestamp(started_ms / 1000, UTC).isoformat()}"
     return (
         f"transactional id {transaction.transactional_id} has an open transaction ({transaction.state}) of producer "
         f"{transaction.producer_id} with epoch {transaction.producer_epoch}{since}" + (f" in {names}" if names else "")
