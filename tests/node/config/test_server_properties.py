@@ -220,6 +220,14 @@ def test_all_values_that_are_wrong_are_told_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["max.connections", "max.connection.creation.rate"])
+@pytest.mark.parametrize("text", ["", "x", "-1", "9" * 5_000])
+def test_a_listeners_own_limit_that_is_none_is_refused(key: str, text: str) -> None:
+    name = f"listener.name.controller.{key}"
+    with pytest.raises(ConfigError, match=name):
+        read_server_properties({**CONTROLLER, name: text}, Release.parse("4.3"), hostname="h")
+
+
 def test_keys_that_the_release_does_not_know_are_one_warning() -> None:
     made = read("3.9.1", no_such_key="1", listener_name_controller_x="2", super_users="User:a", other_key="")
     assert made.warnings == ("These configurations '[no.such.key, other.key]' were supplied but are not used yet.",)
@@ -304,6 +312,6 @@ def test_whatever_a_value_is_it_is_taken_or_refused(name: str, text: str) -> Non
         made = config("4.4.0", **{name.replace(".", "_"): text})
     except ConfigError as error:
         text_of_error = str(error)
-        assert any(word in text_of_error for word in (name, "listener", "node id"))
+        assert any(word in text_of_error for word in (name, "listener", "node id", "compression type id"))
     else:
         assert made.properties[name] == text

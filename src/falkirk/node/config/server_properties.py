@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from falkirk.versions.configs.definition import Value
     from falkirk.versions.release import Release
 
+# What a listener may have of its own.
+_OWN_LIMITS: Final = ("max.connections", "max.connection.creation.rate")
 # Fields with a key's value unchanged, where the release has the key.
 _FIELDS: Final[Mapping[str, str]] = {
     "quorum_election_timeout_ms": "controller.quorum.election.timeout.ms",
@@ -124,6 +126,7 @@ def read_server_properties(properties: Mapping[str, str], release: Release, *, h
         release=release,
     )
     check_sasl(values, properties, known, listeners.security_protocols, is_broker=BROKER in roles)
+    _check_limits(properties, known, listeners)
     node_id = values["node.id"]
     assert isinstance(node_id, int)
     rack = values["broker.rack"]
@@ -240,6 +243,17 @@ def parse_values(properties: Mapping[str, str], known: Mapping[str, Definition])
     if problems:
         raise ConfigError("\n".join(problems))
     return values
+
+
+def _check_limits(
+    properties: Mapping[str, str], known: Mapping[str, Definition], listeners: ListenerProperties
+) -> None:
+    """Check each listener's own limits of connections. Raises ConfigError, as Kafka when it starts the listener."""
+    for listener in listeners.listeners:
+        for key in _OWN_LIMITS:
+            name = listener_prefix(listener.name) + key
+            if name in properties:
+                known[key].parse(name, properties[name])
 
 
 def _strings(value: Value) -> tuple[str, ...]:
