@@ -7,12 +7,14 @@ from controllers import Broker, make_image
 from coordinator_topics import transaction
 from group_records import Log, member
 
+from falkirk import slices
 from falkirk.coordinator.records.log_entry import TransactionEnd
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.controller.features.coordinator_use import GroupInUse
 from falkirk.node.config.node_config import Listener
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.controller.coordinator_survey import ATTEMPTS_MAX, CoordinatorSurvey
+from falkirk.node.sliced_work import SlicedWorks
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.control_record import ControlRecordType
 from falkirk.protocol.endpoint import Endpoint
@@ -63,6 +65,10 @@ class Leaders:
     # Errors of InitProducerId, and the ids that were asked for.
     init_errors: list = field(default_factory=list)
     aborted: list = field(default_factory=list)
+    # Answers that are under way.
+    answers: list = field(default_factory=list)
+    # How many steps the work took behind the first one.
+    steps: int = 0
     step: SimpleNamespace = None
     metadata: SimpleNamespace = None
 
@@ -72,18 +78,23 @@ class Leaders:
         if isinstance(message, InitProducerIdRequest):
             self.aborted.append((message.transactional_id, message.transaction_timeout_ms))
             error = self.init_errors.pop(0) if self.init_errors else ErrorCode.CONCURRENT_TRANSACTIONS
-            done(InitProducerIdResponse(error_code=error))
+            self.answer(done, InitProducerIdResponse(error_code=error))
             return
         if self.step.now_ms < self.unaware_until_ms:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         elif self.errors:
             error = self.errors.pop(0)
             if isinstance(error, RequestFailure):
-                done(error)
+                self.answer(done, error)
                 return
         else:
             error = 0
-        done(self.offsets(message, error) if isinstance(message, ListOffsetsRequest) else self.fetched(message, error))
+        is_offset = isinstance(message, ListOffsetsRequest)
+        self.answer(done, self.offsets(message, error) if is_offset else self.fetched(message, error))
+
+    def answer(self, done, response):
+        """Answer in a later step."""
+        self.answers.append(lambda: done(response))
 
     def offsets(self, message, error):
         (topic,) = message.topics
@@ -137,11 +148,18 @@ def survey(leaders, *, topics=(GROUPS, TRANSACTIONS), leader=1, own_listener=Non
         advertised=Endpoint("c", 1),
         is_controller=True,
     )
-    step = SimpleNamespace(now_ms=0, config=SimpleNamespace(inter_broker_listener_name=name, listeners=(listener,)))
+    config = SimpleNamespace(inter_broker_listener_name=name, listeners=(listener,))
+    step = SimpleNamespace(now_ms=0, config=config, works=SlicedWorks(lambda: None))
     metadata = SimpleNamespace(image=make_image(brokers=[Broker(broker_id=1)], records=records))
     told = []
     leaders.step, leaders.metadata = step, metadata
     CoordinatorSurvey(step, metadata, leaders, topics, deadline_ms=DEADLINE_MS, done=told.append, **waiting).start()
+    while leaders.answers or step.works.is_busy:
+        if leaders.answers:
+            leaders.answers.pop(0)()
+        else:
+            leaders.steps += 1
+            step.works.progress()
     (use,) = told
     return use
 
@@ -172,6 +190,17 @@ def test_transactions_and_groups_of_all_partitions_are_found():
         ("b", "prepare commit"),
     ]
     assert use.unread == ()
+
+
+def test_a_step_reads_some_records_and_takes_up_some_groups(monkeypatch):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 2)
+    log = Log()
+    for number in range(5):
+        log.commit(f"plain-{number}")
+    pairs = [(entry.key, entry.value) for entry in log.entries]
+    leaders = Leaders({(GROUPS, 0): {0: batch(0, *pairs)}})
+    assert len(survey(leaders).groups) == 5
+    assert leaders.steps == 5 + 5
 
 
 def test_states_of_share_groups_are_counted_over_all_partitions_of_their_topic():

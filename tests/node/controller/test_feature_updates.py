@@ -6,6 +6,7 @@ from group_records import Log, member
 from node_network import BROKER_LISTENER, NodeNetwork, controller_endpoint
 
 from falkirk.coordinator.records.transaction_state import TransactionState
+from falkirk.metadata.controller.features.coordinator_use import CoordinatorUse
 from falkirk.metadata.undo.undo_bundle import parse_bundle
 from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER
@@ -267,6 +268,9 @@ def test_one_update_at_a_time_is_looked_into_and_in_its_time():
     assert details is None
     network.run_until(lambda: waits in first.answers)
     assert first.answers[waits].error_code == ErrorCode.REQUEST_TIMED_OUT
+    refusals = [fact.fields["errors"] for fact in network.facts("feature-update-refused")]
+    assert [list(errors) for errors in refusals] == [["metadata.version"], ["share.version"]]
+    assert "not found out in time" in refusals[1]["share.version"]
     network.heal()
     assert told(second.ask(request(("group.version", 1, UPGRADE)), 2))[0] == ErrorCode.NONE
 
@@ -303,6 +307,19 @@ def test_whoever_led_when_an_update_was_begun_does_not_end_it_as_another():
     network.isolate(old.config.node_id)
     network.run_until(lambda: waits in client.answers)
     assert client.answers[waits].error_code == ErrorCode.NOT_CONTROLLER
+
+
+@pytest.mark.slow
+def test_a_fault_in_what_is_decided_of_a_survey_ends_the_leadership_alone(monkeypatch):
+    network = a_cluster()
+    with_share_group(network)
+    assert ask(network, ("share.version", 1, UPGRADE))[0] == ErrorCode.NONE
+    monkeypatch.setattr(CoordinatorUse, "cut_off", lambda _self, name: 1 / len(name[:0]))
+    code, _, _ = ask(network, ("share.version", 0, SAFE))
+    assert code == ErrorCode.NOT_CONTROLLER
+    (failed,) = network.facts("controller-failed")
+    assert "ZeroDivisionError" in failed.fields["traceback"]
+    network.run_until(lambda: network.active)
 
 
 def test_what_a_node_tells_of_updates_is_what_its_metrics_count():

@@ -19,12 +19,14 @@ from falkirk.coordinator.records.offset_commit import offset_key
 from falkirk.coordinator.records.record_type import OFFSET_TYPES, PARTS, GroupRecordType, GroupType, Part
 from falkirk.protocol.lax_reader import ReadError, decoded
 from falkirk.protocol.record_batch import NO_PRODUCER_ID
+from falkirk.slices import SliceBudget, exhaust
 from falkirk.versions.release import latest_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
+    from falkirk.slices import Slices
 
 
 _INT16: Final = struct.Struct(">h")
@@ -32,6 +34,7 @@ _OFFSET_KEYS: Final = (b"\x00\x01", b"\x00\x00")
 _OTHER_TYPES: Final = OFFSET_TYPES | {GroupRecordType.GROUP_METADATA}
 # In place of a count of members: an empty classic group without a protocol type is a simple one.
 _SIMPLE: Final = -1
+_VISITS_PER_GROUP: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +83,18 @@ class GroupSurvey:
 
     def groups(self) -> dict[str, SurveyedGroup]:
         """Return the groups with any offset or record that was not deleted."""
-        pending = self._offsets.pending_by_group()
+        return exhaust(self.groups_in_slices())
+
+    def groups_in_slices(self) -> Slices[dict[str, SurveyedGroup]]:
+        """Return the same in slices of bounded size; nothing may be added meanwhile."""
+        pending, budget = self._offsets.pending_by_group(), SliceBudget()
         found = {}
         for group_id in sorted({*self._records, *self._offsets.committed, *pending}):
             group = self.group(group_id, pending)
             if group is not None:
                 found[group_id] = group
+                if budget.spend(_VISITS_PER_GROUP + len(group.member_ids) + len(group.committed)):
+                    yield
         return found
 
     def group(self, group_id: str, pending: Mapping[str, set[Partition]]) -> SurveyedGroup | None:

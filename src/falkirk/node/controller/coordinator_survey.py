@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.coordinator.prediction.group_survey import GroupSurvey
 from falkirk.coordinator.prediction.share_states import ShareStateSurvey
 from falkirk.coordinator.prediction.transactions import TransactionSurvey
-from falkirk.coordinator.records.log_entry import log_entries
+from falkirk.coordinator.records.log_entry import LoggedRecord, log_entries
 from falkirk.coordinator.records.transaction_state import TransactionState
 from falkirk.metadata.controller.features.coordinator_use import (
     CoordinatorUse,
@@ -43,19 +43,23 @@ from falkirk.protocol.messages import (
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
 from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
 from falkirk.protocol.record_batch import IncompleteBatchError, read_batch
+from falkirk.slices import SliceBudget
 from falkirk.versions.release import SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from falkirk.coordinator.prediction.transactions import UnfinishedTransaction
+    from falkirk.coordinator.records.log_entry import LogEntry
     from falkirk.ledger.open_transaction import OpenTransaction
     from falkirk.metadata.image.broker_registration import BrokerRegistration
     from falkirk.node.connections.outbound_connections import OutboundConnections
     from falkirk.node.step import CommittedMetadata, Step
+    from falkirk.protocol.messages.fetch_response import PartitionData
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
-# How much is fetched, and processed in one step.
+# How much is fetched at once.
 PIECE_BYTES: Final = 1024 * 1024
 # A lost leader is replaced within a session (9 s) after this controller has become the active one, and its successor
 # hears of it a moment later. The waits between attempts double up to half a second, as those between connections do.
@@ -80,6 +84,10 @@ _COMES_AGAIN: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
+_WORK: Final = "survey of coordinators"
+# Of a slice's visits: a record is a key, and a value that may list members or partitions.
+_VISITS_PER_RECORD: Final = 2
+_BYTES_PER_VISIT: Final = 100
 _CONSUMER: Final = -1
 _EARLIEST: Final = -2
 
@@ -147,7 +155,8 @@ class CoordinatorSurvey:
                 CoordinatorUse(
                     transactions=tuple(sorted(self._transactions)),
                     groups=tuple(
-                        each._replace(share_partitions=states[each.group_id]) for each in sorted(self._groups)
+                        each._replace(share_partitions=states[each.group_id]) if each.group_id in states else each
+                        for each in sorted(self._groups)
                     ),
                     unread=tuple(self._unread),
                     aborted=tuple(sorted(self._aborted)),
@@ -204,23 +213,31 @@ class CoordinatorSurvey:
         if len(found) != 1 or code:
             self._refused(reading, code)
             return
+        self._step.works.begin(_WORK, self._add(reading, found[0]))
+
+    def _add(self, reading: _Reading, piece: PartitionData) -> Slices[None]:
+        """Survey a piece in slices, and go on behind it."""
         before = reading.offset
         try:
-            reading.add(memoryview(found[0].records or b""))
+            yield from reading.add(memoryview(piece.records or b""))
         except RemoteProtocolError as error:
             self._give_up(reading, str(error))
             return
-        if reading.offset >= found[0].high_watermark:
+        if reading.offset >= piece.high_watermark:
             if self._waits and reading.await_open_transactions():
                 self._wait(reading)
             else:
                 self._finish(reading)
         elif reading.offset == before:
-            self._retry(reading, f"nothing at offset {before} of {found[0].high_watermark}", waits=True)
+            self._retry(reading, f"nothing at offset {before} of {piece.high_watermark}", waits=True)
         else:
             self._fetch(reading)
 
     def _finish(self, reading: _Reading) -> None:
+        self._step.works.begin(_WORK, self._take(reading))
+
+    def _take(self, reading: _Reading) -> Slices[None]:
+        """Keep what was found in a partition, and go on with the next one."""
         survey = reading.survey
         if isinstance(survey, TransactionSurvey):
             self._transactions += [each.reported(reading.partition_id) for each in survey.unfinished()]
@@ -236,7 +253,7 @@ class CoordinatorSurvey:
                     member_ids=group.member_ids,
                     committed=len(group.committed),
                 )
-                for group_id, group in survey.groups().items()
+                for group_id, group in (yield from survey.groups_in_slices()).items()
             ]
         self._is_reading = False
         self.start()
@@ -427,9 +444,9 @@ class _Reading:
         """Return whether a transaction is one of those."""
         return (self.awaited or {}).get(transaction.transactional_id) == _identity(transaction)
 
-    def add(self, records: memoryview) -> None:
-        """Survey whole batches. Raises RemoteProtocolError for bytes that are none."""
-        position = 0
+    def add(self, records: memoryview) -> Slices[None]:
+        """Survey whole batches in slices. Raises RemoteProtocolError for bytes that are none."""
+        position, budget = 0, SliceBudget()
         while position < len(records):
             try:
                 batch = read_batch(records, position)
@@ -442,7 +459,13 @@ class _Reading:
             for entry in log_entries([batch]):
                 if entry.offset >= self.offset:
                     self.survey.add(entry)
+                    if budget.spend(_VISITS_PER_RECORD + _value_bytes(entry) // _BYTES_PER_VISIT):
+                        yield
             self.offset = batch.end_offset
+
+
+def _value_bytes(entry: LogEntry) -> int:
+    return len(entry.value) if isinstance(entry, LoggedRecord) and entry.value is not None else 0
 
 
 def _identity(transaction: UnfinishedTransaction) -> tuple[int, int]:

@@ -1,5 +1,7 @@
 """What coordinators have in use, and which features would cut it off."""
 
+from dataclasses import replace
+
 import pytest
 from controllers import CONTROLLER_ID
 from feature_updates import SAFE, TOGETHER, UNSAFE, UPGRADE, a_controller, decide
@@ -177,3 +179,17 @@ def test_what_cannot_be_read_stops_safe_alone():
     assert lowered("transaction.version", 0, UNSAFE, use).errors == {}
     # Of a topic that does not matter nothing need be known.
     assert lowered("share.version", 0, SAFE, use).errors == {}
+
+
+@pytest.mark.parametrize(
+    ("started_ms", "since"),
+    [
+        (253_402_300_799_000, " since 9999-12-31T23:59:59+00:00 in t-0, t-1"),
+        (253_402_300_800_000, "with epoch 3 in t-0, t-1"),
+        (2**63 - 1, "with epoch 3 in t-0, t-1"),
+    ],
+)
+def test_a_transaction_that_began_beyond_the_calendar_has_no_date(started_ms, since):
+    use = CoordinatorUse(transactions=(replace(PAYING, start_timestamp_ms=started_ms),))
+    (loss,) = use.cut_off("transaction.version")
+    assert loss.detail.endswith(since)
