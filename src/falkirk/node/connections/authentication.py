@@ -40,6 +40,8 @@ SASL_HANDSHAKE: Final = 17
 SASL_AUTHENTICATE: Final = 36
 # A client that re-authenticates more often is answered ILLEGAL_SASL_STATE.
 MIN_REAUTHENTICATION_INTERVAL_MS: Final = 1000
+# A request in the place of SaslAuthenticate with more elements is refused without an answer.
+_REFUSED_ELEMENTS_MAX: Final = 4_000
 # Characters of a client's mechanism name that are logged.
 _LOGGED_MECHANISM_MAX: Final = 40
 
@@ -219,7 +221,7 @@ class Authentication:
     def _refuse_other(self, event: RequestReceived | UnsupportedVersionReceived | UnservedRequestReceived) -> Refused:
         """Refuse a request in the place of SaslAuthenticate: with ILLEGAL_SASL_STATE, if it can be answered."""
         reason = f"Unexpected Kafka request of API key {event.api_key} during SASL authentication."
-        message = event.message() if isinstance(event, RequestReceived) else None
+        message = event.message(_REFUSED_ELEMENTS_MAX) if isinstance(event, RequestReceived) else None
         if message is None or (isinstance(message, ProduceRequest) and message.acks == 0):
             return self._refuse(reason)
         return self._refuse(reason, error_response(message, event.api_version, ErrorCode.ILLEGAL_SASL_STATE))
