@@ -11,9 +11,15 @@ from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER, CONTROLLER
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import ApiVersionsRequest, CreateTopicsRequest, DescribeQuorumRequest
+from falkirk.protocol.messages import (
+    ApiVersionsRequest,
+    CreateTopicsRequest,
+    DescribeQuorumRequest,
+    ElectLeadersRequest,
+)
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 from falkirk.protocol.messages.describe_quorum_request import PartitionData, TopicData
+from falkirk.protocol.messages.elect_leaders_request import TopicPartitions
 from falkirk.storage.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from falkirk.storage.clean_shutdown import parse_clean_shutdown
 from falkirk.versions.release import Release
@@ -292,6 +298,26 @@ def test_a_broker_without_heartbeats_is_fenced_and_unfenced_when_it_is_back():
     network.heal()
 
     network.run_until(lambda: not registration(network, 101).fenced, within_ms=30_000)
+
+
+@pytest.mark.slow
+def test_the_active_controller_tells_of_leaders_that_may_lack_records():
+    network = a_cluster(101, 102, controllers=1)
+    controller = network.client(1)
+    assert controller.ask(create_topics("orders", factor=2), 5).topics[0].error_code == 0
+    for broker in (102, 101):
+        network.kill(broker)
+        network.run_until(lambda broker=broker: registration(network, broker).fenced, within_ms=30_000)
+    network.start(102)
+    network.run_until(lambda: state(network, 102) is BrokerState.RUNNING, within_ms=30_000)
+    assert network.facts("leaders-elected-uncleanly") == []
+
+    answer = controller.ask(ElectLeadersRequest(1, [TopicPartitions("orders", (0,))]), 2)
+
+    assert answer.replica_election_results[0].partition_result[0].error_code == ErrorCode.NONE
+    (told,) = network.facts("leaders-elected-uncleanly")
+    assert told.level == "warning"
+    assert told.fields == {"count": 1, "partitions": [{"topic": "orders", "partition": 0, "leader": 102}]}
 
 
 def test_a_broker_that_cannot_register_gives_up_after_a_minute():

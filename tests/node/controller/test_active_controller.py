@@ -27,6 +27,8 @@ from falkirk.protocol.messages import (
     FeatureLevelRecord,
     NoOpRecord,
     PartitionChangeRecord,
+    PartitionRecord,
+    TopicRecord,
 )
 from falkirk.protocol.metadata_record import decode_metadata_record
 from falkirk.versions.metadata_version import METADATA_VERSION, MetadataVersion
@@ -141,6 +143,30 @@ def test_a_transaction_goes_before_the_batch_that_ends_it_over_as_many_as_it_tak
     assert [len(batch) for batch in raft.batches] == [BATCH_RECORDS_MAX, 1, 2]
     assert end_offset == raft.end_offset == controller.controller.state.next_offset
     assert len(controller.controller.state.image.configs.of(4, "1")) == BATCH_RECORDS_MAX + 1
+
+
+def test_unclean_elections_are_told_once_and_no_others():
+    controller, _ = active()
+    topic_id = b"t" * 16
+    partition = {"replicas": (1, 2, 3), "isr": (1,), "leader_epoch": 0, "partition_epoch": 0}
+    records = [
+        TopicRecord("t", topic_id),
+        PartitionRecord(0, topic_id, leader=-1, **partition),
+        PartitionRecord(1, topic_id, leader=-1, **partition),
+        PartitionRecord(2, topic_id, leader=2, leader_recovery_state=1, **partition | {"isr": (2,)}),
+        PartitionRecord(3, topic_id, leader=2, leader_recovery_state=1, **partition | {"isr": (2,)}),
+    ]
+    controller.append(result(*(VersionedRecord(record, 0) for record in records)), 10)
+    changes = [
+        PartitionChangeRecord(0, topic_id, isr=(2,), leader=2, leader_recovery_state=1),
+        PartitionChangeRecord(1, topic_id, leader=1),
+        # It has not recovered yet from the last one.
+        PartitionChangeRecord(2, topic_id, isr=(3,), leader=3),
+        PartitionChangeRecord(3, topic_id, leader=2, leader_recovery_state=0),
+    ]
+    controller.append(result(*(VersionedRecord(change, 0) for change in changes)), 10)
+    assert controller.pop_unclean_elections() == [("t", 0, 2), ("t", 2, 3)]
+    assert controller.pop_unclean_elections() == []
 
 
 def test_what_cannot_be_replayed_does_not_reach_the_log():

@@ -7,12 +7,13 @@ replays.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from falkirk.metadata.controller.partitions.partition_change import is_unclean_election
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.node.controller.purgatory import Purgatory
-from falkirk.protocol.messages import NoOpRecord
+from falkirk.protocol.messages import NoOpRecord, PartitionChangeRecord
 from falkirk.protocol.metadata_record import encode_metadata_record
 from falkirk.protocol.record_batch import HEADER_BYTES
 from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
@@ -43,12 +44,21 @@ class TooManyRecordsError(Exception):
     """Records that must take effect together, or one alone, do not fit one batch; nothing has changed."""
 
 
+class UncleanElection(NamedTuple):
+    """A partition whose new leader may lack committed records."""
+
+    topic: str
+    partition: int
+    leader: int
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedAppend:
     """Records of a decision, encoded and replayed, for one state of the controller."""
 
     batches: "Sequence[Sequence[bytes]]"
     replayed: "Replayed"
+    unclean_elections: "Sequence[UncleanElection]"
 
     @property
     def record_count(self) -> int:
@@ -68,6 +78,7 @@ class ActiveController:
         self._last_append_ms = now_ms
         # True while a request is decided on over many steps: meanwhile nothing else is, as in Kafka's event queue.
         self.is_operating = False
+        self._unclean_elections: list[UncleanElection] = []
         # What is being decided, one result at a time.
         self._due: Iterator[ControllerResult[None]] | None = None
 
@@ -137,7 +148,27 @@ class ActiveController:
             batches = [*_batches((yield from _encoded(result.transaction))), *batches]
         records = (*result.transaction, *result.records) if result.transaction else result.records
         replayed = yield from self.controller.state.replay_slices(records, prepared=result.prepared)
-        return PreparedAppend(batches, replayed)
+        return PreparedAppend(batches, replayed, (yield from self._uncleanly_elected(records)))
+
+    def _uncleanly_elected(self, records: Iterable[VersionedRecord]) -> Slices[Sequence[UncleanElection]]:
+        """Return the partitions that get a leader by an unclean election, before the records are applied."""
+        topics, budget = self.controller.state.image.topics, SliceBudget()
+        found = []
+        for record, _version in records:
+            if not isinstance(record, PartitionChangeRecord) or record.leader < 0:
+                continue
+            topic = topics.topic_by_id(record.topic_id)
+            partition = None if topic is None else topic.partition(record.partition_id)
+            if topic is not None and partition is not None and is_unclean_election(partition, record):
+                found.append(UncleanElection(topic.name, record.partition_id, record.leader))
+            if budget.spend(1):
+                yield
+        return found
+
+    def pop_unclean_elections(self) -> list[UncleanElection]:
+        """Remove and return the unclean elections that were appended and not reported yet."""
+        elections, self._unclean_elections = self._unclean_elections, []
+        return elections
 
     def _append(self, prepared: PreparedAppend, now_ms: int) -> int:
         end_offset = self._raft.end_offset + prepared.record_count
@@ -146,6 +177,7 @@ class ActiveController:
             self._raft.append(batch, now_ms)
         assert self._raft.end_offset == end_offset
         self._last_append_ms = now_ms
+        self._unclean_elections += prepared.unclean_elections
         return end_offset
 
     def are_decisions_due(self, now_ms: int) -> bool:

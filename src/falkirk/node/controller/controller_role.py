@@ -7,7 +7,7 @@ it serves when the records of its activation (the bootstrap records of a new clu
 from __future__ import annotations
 
 from traceback import format_exc
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from falkirk.metadata.controller.activation import ActivationError, activation_results, level_warning
 from falkirk.metadata.controller.controller import Controller
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from falkirk.node.step import Step
     from falkirk.raft.output import LeaderAndEpoch
     from falkirk.raft.replica import RaftReplica
+
+# What an operator reads; the rest is counted.
+_ELECTIONS_NAMED_MAX: Final = 100
 
 
 class Responder(Protocol):
@@ -99,9 +102,17 @@ class ControllerRole:
                 self._failed("periodic work of the controller")
             for broker_id in active.controller.cluster.pop_timed_out():
                 self._effects(Fact("info", "broker-fenced", {"broker_id": broker_id, "reason": "session timed out"}))
+            self._report_unclean_elections(active)
             for refusal in active.controller.cluster.refusals.pop_unreported():
                 fields = {"api": refusal.api, "node_id": refusal.node_id, "error": refusal.error.error_code.name}
                 self._effects(Fact("warning", "node-refused", {**fields, "reason": refusal.error.message}))
+
+    def _report_unclean_elections(self, active: ActiveController) -> None:
+        elections = active.pop_unclean_elections()
+        if elections:
+            named = [each._asdict() for each in elections[:_ELECTIONS_NAMED_MAX]]
+            fields = {"count": len(elections), "partitions": named}
+            self._effects(Fact("warning", "leaders-elected-uncleanly", fields))
 
     @property
     def next_wakeup_ms(self) -> int | None:

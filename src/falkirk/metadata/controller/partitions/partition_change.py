@@ -197,6 +197,17 @@ class PartitionChange:
         return tuple(known[replica] if replica in known else default(replica) for replica in replicas)
 
 
+def is_unclean_election(before: Partition, change: PartitionChangeRecord) -> bool:
+    """Return whether a change of a partition elects a leader that may lack committed records."""
+    if change.leader < 0:
+        return False
+    # One that is still recovering from such an election says nothing of the next one; nobody else is in sync then.
+    has_begun_before = before.leader_recovery_state == RECOVERING and change.leader_recovery_state == NO_RECOVERY_CHANGE
+    return change.leader_recovery_state == RECOVERING or (
+        has_begun_before and change.leader not in (*before.isr, *before.eligible_leader_replicas)
+    )
+
+
 def _holds(replicas: tuple[int, ...], others: tuple[int, ...]) -> bool:
     return replicas is others or set(others).issubset(replicas)
 
