@@ -109,6 +109,25 @@ def test_who_sends_more_than_a_step_takes_is_not_read_from_until_it_is_heard() -
     assert len([event for event in node.events if event == BytesReceived(4, b"other")]) == 1
 
 
+def test_all_that_a_step_sends_to_a_connection_is_one_write_before_it_is_closed() -> None:
+    async def story(world: Driven) -> None:
+        peers = [world.driver.accept("A") for _ in range(2)]
+        transports = [WrittenTransport() for _ in peers]
+        for peer, transport in zip(peers, transports, strict=True):
+            peer.connection_made(transport)
+        await world.node.until(lambda: len(world.node.events_of(ConnectionAccepted)) == 2)
+        peers[0].data_received(b"x")
+        await world.node.until(lambda: len(world.node.events_of(BytesReceived)) == 1)
+        await asyncio.sleep(0)
+        assert [transport.told for transport in transports] == [["abc", "close"], ["12"]]
+        for peer in peers:
+            peer.connection_lost(None)
+
+    first, second = [Send(2, b"a"), Send(4, b"1")], [Send(2, b"b"), Send(2, b"c"), Send(4, b"2")]
+    effects = [*first, Fact("info", "in between", {}), *second, Close(2)]
+    driven(story, lambda event: effects if isinstance(event, BytesReceived) else None)
+
+
 def test_steps_become_smaller_when_they_take_long() -> None:
     async def story(world: Driven) -> None:
         peer = world.driver.accept("A")
@@ -226,6 +245,19 @@ class PausedTransport(NoTransport):
 
     def resume_reading(self) -> None:
         self.told.append("resume")
+
+
+class WrittenTransport(PausedTransport):
+    """Records what is written to it, and that it is closed."""
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def writelines(self, pieces: Sequence[bytes]) -> None:
+        self.told.append(b"".join(pieces).decode())
+
+    def close(self) -> None:
+        self.told.append("close")
 
 
 class GoneTransport(PausedTransport):

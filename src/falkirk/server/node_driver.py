@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, assert_never
 
-from falkirk.node.effects import Close, Connect, Effect, Fact, Reconfigured, Send, Started, Stop
+from falkirk.node.effects import Close, Connect, Fact, Reconfigured, Send, Started, Stop
 from falkirk.node.events import (
     BytesReceived,
     ConnectionAccepted,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from falkirk.server.request_log import RequestLog
     from falkirk.server.step_meter import StepMeter
     from falkirk.zookeeper_node.session.exchange import ZooKeeperEffect, ZooKeeperEvent
+
+    _OtherEffect: TypeAlias = Close | Connect | Reconfigured | Started | Stop
 
 # How many received bytes one step processes, for controller listeners and for all others each. It adapts to the time
 # that a step takes: a few hundred bytes may be some small requests, or a batch that uncompresses to many MiB.
@@ -300,11 +302,7 @@ class NodeDriver:
             self._garbage.count_step()
             if self._meter.end():
                 self._meter.report(events, self._node.work_done, self._log.write)
-            for effect in effects:
-                if type(effect) is Send:
-                    self._send(effect)
-                else:
-                    self._execute(effect)
+            self._execute_all(effects)
             self._set_wakeup()
             self._flush_request_log()
             if self._garbage.is_due:
@@ -344,17 +342,32 @@ class NodeDriver:
         if waiting:
             self._schedule()
 
-    def _send(self, effect: Send) -> None:
-        peer = self._peers.get(effect.connection_id)
-        if peer is not None:
-            peer.write(effect.data)
-
-    def _execute(self, effect: Effect | ZooKeeperEffect) -> None:
-        match effect:
-            case Send():
-                self._send(effect)
-            case Fact():
+    def _execute_all(self, effects: Sequence[Any]) -> None:  # Any: see `DrivenNode.step`
+        """Execute effects, with one write for all that a connection is sent; only facts may overtake it."""
+        unsent: dict[int, list[bytes]] = {}
+        for effect in effects:
+            if type(effect) is Send:
+                pieces = unsent.get(effect.connection_id)
+                if pieces is None:
+                    unsent[effect.connection_id] = [effect.data]
+                else:
+                    pieces.append(effect.data)
+            elif type(effect) is Fact:
                 self._log_fact(effect)
+            else:
+                self._send(unsent)
+                self._execute(effect)
+        self._send(unsent)
+
+    def _send(self, unsent: dict[int, list[bytes]]) -> None:
+        for connection_id, pieces in unsent.items():
+            peer = self._peers.get(connection_id)
+            if peer is not None:
+                peer.write(pieces)
+        unsent.clear()
+
+    def _execute(self, effect: _OtherEffect | ZooKeeperEffect) -> None:
+        match effect:
             case Connect(connection_id):
                 self._connecting[connection_id] = self._loop.create_task(self._connect(effect))
             case Close(connection_id):

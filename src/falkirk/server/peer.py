@@ -13,6 +13,7 @@ from falkirk.server.tls_session import TlsFailedError
 
 if TYPE_CHECKING:
     from asyncio import BaseTransport, Transport
+    from collections.abc import Sequence
 
     from falkirk.server.tls_session import TlsSession
 
@@ -179,19 +180,25 @@ class Peer(asyncio.Protocol):
         self._transport = None
         self._observer.peer_lost(self, reason)
 
-    def write(self, data: bytes) -> None:
-        """Send bytes; a peer that leaves too many of them unread is cut off."""
-        if self._transport is None or self._transport.is_closing():
+    def write(self, pieces: Sequence[bytes]) -> None:
+        """Send pieces by one call of the system; a peer that leaves too many bytes unread is cut off."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
             return
-        waiting = self._transport.get_write_buffer_size()
-        if waiting > UNREAD_BYTES_MAX:
-            self.cut_off(f"it left {waiting} bytes unread")
-            return
-        if self._tls is not None:
-            self._tls.write(data)
-            data = self._tls.outgoing()
-        self._transport.write(data)
-        if waiting == 0:
+        waiting = unread = transport.get_write_buffer_size()
+        if unread <= UNREAD_BYTES_MAX:
+            if self._tls is None:
+                transport.writelines(pieces)
+            else:
+                for piece in pieces:
+                    self._tls.write(piece)
+                transport.write(self._tls.outgoing())
+            if len(pieces) > 1:
+                # What waited before the last one.
+                unread = transport.get_write_buffer_size() - len(pieces[-1])
+        if unread > UNREAD_BYTES_MAX:
+            self.cut_off(f"it left {unread} bytes unread")
+        elif waiting == 0:
             self._observer.peer_is_active(self)
 
     def close(self) -> None:
