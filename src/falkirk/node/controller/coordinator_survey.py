@@ -234,9 +234,9 @@ class CoordinatorSurvey:
             self._fetch(reading)
 
     def _finish(self, reading: _Reading) -> None:
-        self._step.works.begin(_WORK, self._take(reading))
+        self._step.works.begin(_WORK, self._collect(reading))
 
-    def _take(self, reading: _Reading) -> Slices[None]:
+    def _collect(self, reading: _Reading) -> Slices[None]:
         """Keep what was found in a partition, and go on with the next one."""
         survey = reading.survey
         if isinstance(survey, TransactionSurvey):
