@@ -353,8 +353,7 @@ class HostedShard(Generic[S]):
             self._log_too_large(outcome)
         if outcome.on_refused is not None:
             self._replies += outcome.on_refused(operation_error(error))
-        done = None if token is None or outcome.on_refused is not None else self._waiting.pop(token, None)
-        if done is not None:
+        elif token is not None and (done := self._waiting.pop(token, None)) is not None:
             done(error)
 
     def _log_too_large(self, outcome: Outcome) -> None:
@@ -384,9 +383,8 @@ class HostedShard(Generic[S]):
             return self._write_transactional(shard, outcome, log, entries)
         bodies = self._pending.bodies(entries)
         if self._pending.size + sum(map(len, bodies)) > size_max:
-            error = self._flush()
-            if error is not NO_ERROR:
-                return error
+            if (flushed := self._flush()) is not NO_ERROR:
+                return flushed
             bodies = self._pending.bodies(entries)
             if self._pending.size + sum(map(len, bodies)) > size_max:
                 return ErrorCode.MESSAGE_TOO_LARGE
@@ -400,8 +398,7 @@ class HostedShard(Generic[S]):
         self, shard: S, outcome: Outcome, log: UnifiedLog, entries: Sequence[KeyAndValue]
     ) -> ErrorCode:
         """Append a batch of its own at once: only the log knows whether its producer may write."""
-        error = self._flush()
-        if error is not NO_ERROR:
+        if (error := self._flush()) is not NO_ERROR:
             return error
         batch = PendingBatch(self._context.compression)
         batch.add(batch.bodies(entries))
