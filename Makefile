@@ -21,7 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILED := build/compiled
 COMPILED_STAMP := $(COMPILED)/.built
 WITH_COMPILED := PYTHONPATH=$(CURDIR)/$(COMPILED)
+# A multiple of the portion that a process plays.
 SIMULATED_SEEDS ?= 500
+SEEDS_AT_ONCE := 20
 COMPILED_TESTS ?= tests
 
 .PHONY: setup demo check test compiled test-compiled test-kafka test-browser test-all lint format bench docs site lock release clean help
@@ -59,7 +61,7 @@ $(COMPILED_STAMP): $(STAMP) hatch_build.py tools/compile.py tools/written_codecs
 test-compiled: compiled ## the quick pure tests and the simulator on the compiled build
 	$(WITH_COMPILED) $(BIN)/falkirk --version | grep --quiet compiled
 	$(WITH_COMPILED) $(PURE) $(STUCK)=300 --hypothesis-profile check -m "not ($(JVM) or browser or full or slow or source)" $(COMPILED_TESTS)
-	$(WITH_COMPILED) $(BIN)/falkirk simulate --seed 1 --runs $(SIMULATED_SEEDS) --quiet
+	seq 1 $(SEEDS_AT_ONCE) $(SIMULATED_SEEDS) | $(WITH_COMPILED) xargs -P $$(nproc) -I {} $(BIN)/falkirk simulate --seed {} --runs $(SEEDS_AT_ONCE) --quiet
 
 # What starts real Kafka, Spark or ZooKeeper: sixteen minutes. Needs Java 17 and Maven; fetches jars once into .cache.
 test-kafka: setup ## what starts real Kafka, Spark or ZooKeeper (Java 17, Maven)

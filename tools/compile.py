@@ -2,12 +2,15 @@
 
 Which: those that a broker runs through for each request of the frequent kinds, `HOT`, and the codecs of those requests,
 written out. TARGET gets extension modules in the package's folders, and the one library that has all their code.
+Without TARGET it only looks whether there is a C compiler.
 docs/internals/compiled.md says more.
 """
 
 import os
 import shutil
+import subprocess
 import sys
+import sysconfig
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
@@ -17,11 +20,24 @@ SOURCES = ROOT / "src"
 HOT = ROOT / "tools" / "compiled_modules.txt"
 LIBRARY = "falkirk"
 CODECS = "falkirk/protocol/codec/written_codecs.py"
+PACKAGES = "Debian's packages gcc, libc6-dev and python3-dev"
 
 
 def hot_modules() -> list[str]:
     """Return the files, relative to `src`."""
     return [f"falkirk/{line}" for line in HOT.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def check_compiler() -> None:
+    """Exit with the names of the packages that are missing unless C for this Python can be compiled."""
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
+    command = [*compiler.split(), "-E", "-I", sysconfig.get_path("include"), "-o", os.devnull, "-"]
+    try:
+        done = subprocess.run(command, input="#include <Python.h>", capture_output=True, text=True, check=False)
+    except OSError as error:
+        sys.exit(f"no compiled build without a C compiler ({PACKAGES}): {error}")
+    if done.returncode:
+        sys.exit(f"no compiled build without the headers of Python and of C ({PACKAGES}):\n{done.stderr}")
 
 
 def compile_modules(target: Path) -> None:
@@ -76,4 +92,6 @@ def written_sources(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    compile_modules(Path(sys.argv[1]).resolve())
+    check_compiler()
+    for argument in sys.argv[1:]:
+        compile_modules(Path(argument).resolve())
