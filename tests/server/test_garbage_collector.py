@@ -8,7 +8,9 @@ import pytest
 from falkirk.server import garbage_collector
 from falkirk.server.garbage_collector import (
     OLD_VISITS_MAX,
+    SURVIVOR_COLLECTIONS,
     YOUNG_COLLECTIONS,
+    YOUNG_OBJECTS,
     YOUNG_STEPS,
     GarbageCollector,
     Held,
@@ -33,7 +35,7 @@ def collector_of_python() -> Iterator[None]:
 
 
 def grow_old() -> None:
-    """Let as many collections of young objects pass as make one of the old ones due."""
+    """Let as many collections of young objects pass as make one of their survivors due."""
     for _ in range(YOUNG_COLLECTIONS):
         gc.collect(0)
 
@@ -64,10 +66,10 @@ def test_no_code_of_an_object_runs_when_objects_are_counted() -> None:
     gc.collect()
     with pytest.raises(ReferenceError):
         str(kept[0])
-    assert GarbageCollector(Held).collect() == "old objects"
+    assert GarbageCollector(Held).collect_old() == "old objects"
 
 
-def test_old_garbage_is_collected_when_it_is_due() -> None:
+def test_garbage_among_survivors_is_collected_when_it_is_due() -> None:
     settle_memory()
     garbage = GarbageCollector(Held)
     assert not garbage.is_due
@@ -77,9 +79,36 @@ def test_old_garbage_is_collected_when_it_is_due() -> None:
     del cycle
     assert garbage.is_due
     assert watched() is not None
-    assert garbage.collect() == "old objects"
+    assert garbage.collect() == "survivors"
     assert watched() is None
     assert not garbage.is_due
+
+
+def test_old_garbage_is_collected_with_every_tenth_collection_of_survivors() -> None:
+    settle_memory()
+    garbage = GarbageCollector(Held)
+    cycle = Cycle()
+    watched = ref(cycle)
+    for _ in range(SURVIVOR_COLLECTIONS):
+        assert watched() is not None
+        grow_old()
+        assert garbage.collect() == "survivors"
+    del cycle
+    grow_old()
+    assert garbage.collect() == "old objects"
+    assert watched() is None
+
+
+def test_old_objects_are_collected_when_many_have_survived() -> None:
+    settle_memory()
+    garbage = GarbageCollector(Held)
+    kept = [[number] for number in range(YOUNG_OBJECTS // 2)]
+    grow_old()
+    assert garbage.collect() == "survivors"
+    kept += [[number] for number in range(YOUNG_OBJECTS // 2)]
+    grow_old()
+    assert garbage.collect() == "old objects"
+    assert kept
 
 
 def test_objects_that_replace_old_ones_do_not_pile_up_as_new_ones() -> None:
@@ -102,7 +131,7 @@ def test_many_old_objects_are_frozen_so_that_the_next_collection_does_not_visit_
     settle_memory()
     garbage = GarbageCollector(Held)
     kept = [[number] for number in range(2_000)]
-    garbage.collect()
+    garbage.collect_old()
     assert len(gc.get_objects(2)) < 1_000
     assert kept
 
@@ -112,10 +141,10 @@ def test_few_old_objects_that_refer_to_many_are_frozen_too() -> None:
     settle_memory()
     garbage = GarbageCollector(Held)
     kept = [dict(enumerate(many)), list(many), set(many), deque(many)]
-    garbage.collect()
+    garbage.collect_old()
     assert gc.get_objects(2) == []
     kept.append([])
-    garbage.collect()
+    garbage.collect_old()
     assert any(each is kept[-1] for each in gc.get_objects(2))
 
 
@@ -129,7 +158,7 @@ def test_so_many_that_a_collection_would_be_a_long_step_are_frozen_uncollected(
     gc.callbacks.append(lambda phase, _: collected.append(phase))
     kept = [[number] for number in range(OLD_VISITS_MAX)]
     collected.clear()
-    garbage.collect()
+    garbage.collect_old()
     gc.callbacks.pop()
     assert collected == []
     assert len(gc.get_objects()) < 100
@@ -155,7 +184,7 @@ def test_what_is_frozen_is_counted_only_where_all_would_be_collected_without(mon
         # Many survive, and are gone; and there are more blocks, none of which an object of the collector has.
         requests = [[number] for number in range(2_000)]
         values += [float(number) for number in range(2_000)]
-        assert garbage.collect() == "old objects"
+        assert garbage.collect_old() == "old objects"
         del requests
     assert 1 < counts < 10
     assert values
@@ -169,17 +198,17 @@ def test_garbage_among_frozen_objects_is_found_when_they_have_doubled(monkeypatc
     cycle = Cycle()
     watched = ref(cycle)
     kept = [[number] for number in range(4_000)]
-    assert garbage.collect() == "old objects"
+    assert garbage.collect_old() == "old objects"
     del cycle
     kept += [[number] for number in range(4_000)]
     assert watched() is not None
-    assert garbage.collect() == "all objects"
+    assert garbage.collect_old() == "all objects"
     assert watched() is None
     # What was found to be needed may double.
     kept += [[number] for number in range(8_000)]
-    assert garbage.collect() == "old objects"
+    assert garbage.collect_old() == "old objects"
     kept += [[number] for number in range(8_000)]
-    assert garbage.collect() == "all objects"
+    assert garbage.collect_old() == "all objects"
 
 
 def test_what_was_frozen_and_is_gone_is_no_reason_to_collect_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +218,7 @@ def test_what_was_frozen_and_is_gone_is_no_reason_to_collect_everything(monkeypa
     garbage = GarbageCollector(Held)
     for _ in range(20):
         requests = [[number] for number in range(4_000)]
-        assert garbage.collect() == "old objects"
+        assert garbage.collect_old() == "old objects"
         del requests
 
 
@@ -203,17 +232,17 @@ def test_what_the_node_knows_that_it_has_more_of_is_no_reason_to_collect_everyth
     garbage = GarbageCollector(lambda: held)
     kept = [[number] for number in range(50_000)]
     held = Held(objects=50_000)
-    assert garbage.collect() == "old objects"
+    assert garbage.collect_old() == "old objects"
     # Once they are gone again, as many others may be garbage.
     held = Held()
     kept += [[number] for number in range(10_000)]
-    assert garbage.collect() == "all objects"
+    assert garbage.collect_old() == "all objects"
     # An image is many blocks, and few objects, but those that pass are counted.
     values = [float(number) for number in range(50_000)]
     held = Held(blocks=50_000)
     for _ in range(100):
         requests = [[number] for number in range(2_000)]
-        assert garbage.collect() == "old objects"
+        assert garbage.collect_old() == "old objects"
         del requests
     assert kept
     assert values

@@ -21,14 +21,16 @@ from falkirk.server.process import keep_freed_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-Collected = Literal["old objects", "all objects"]
+Collected = Literal["survivors", "old objects", "all objects"]
 
 YOUNG_OBJECTS: Final = 1_500
 """New objects (net) after which the collector looks at them: mostly less than 1 ms."""
 YOUNG_STEPS: Final = 20
 """Steps after which the driver looks at them anyway: Python counts net, so what replaces old objects adds up unseen."""
 YOUNG_COLLECTIONS: Final = 3
-"""Collections of new objects after which the driver collects their survivors, and all that is not frozen."""
+"""Collections of new objects after which the driver collects their survivors."""
+SURVIVOR_COLLECTIONS: Final = 10
+"""Collections of survivors after which it collects all that is not frozen, or after `YOUNG_OBJECTS` survivors."""
 OLD_VISITS_MAX: Final = 10_000
 """Old objects, and what they refer to, beyond which they are frozen: to visit more takes half a ms and longer."""
 COLLECTED_VISITS_MAX: Final = 200_000
@@ -90,6 +92,8 @@ class GarbageCollector:
         self._blocks = sys.getallocatedblocks()
         self._held_when_counted = self._held_when_collected
         self._steps = 0
+        # Objects that became old since old ones were collected.
+        self._survivors = 0
 
     def count_step(self) -> None:
         """Count a step that has ended; collect new objects if it is time."""
@@ -104,6 +108,15 @@ class GarbageCollector:
         return gc.get_count()[1] >= YOUNG_COLLECTIONS
 
     def collect(self) -> Collected:
+        """Collect survivors and, where it is time, old objects; return which."""
+        self._survivors += len(gc.get_objects(generation=1))
+        if self._survivors < YOUNG_OBJECTS and gc.get_count()[2] < SURVIVOR_COLLECTIONS:
+            gc.collect(1)
+            return "survivors"
+        self._survivors = 0
+        return self.collect_old()
+
+    def collect_old(self) -> Collected:
         """Collect old objects, or all of them if many frozen ones may be garbage; return which."""
         visits = _visits(gc.get_objects())
         if visits <= COLLECTED_VISITS_MAX:
