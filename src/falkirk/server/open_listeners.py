@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
 
 
 class OpenListeners:
-    """`accept` makes the protocol of a connection that a listener accepts."""
+    """`accept` makes the protocol of a connection that a listener accepts.
 
-    def __init__(self, accept: Callable[[str], Peer], *, backlog: int, log: FactLog) -> None:
+    `send_buffer_bytes` (socket.send.buffer.bytes): of such a connection in the kernel; -1 is the system's default.
+    """
+
+    def __init__(self, accept: Callable[[str], Peer], *, backlog: int, send_buffer_bytes: int, log: FactLog) -> None:
         self._accept = accept
         self._backlog = backlog
+        self._send_buffer_bytes = send_buffer_bytes
         self._log = log
         self._servers: dict[str, asyncio.AbstractServer] = {}
         # Those that are bound, and do not accept connections yet.
@@ -67,6 +72,9 @@ class OpenListeners:
 
     async def _serve(self, bound: ListeningSocket) -> asyncio.AbstractServer:
         accept = partial(self._accept, bound.listener.name)
+        if self._send_buffer_bytes > 0:
+            # Accepted connections inherit it.
+            bound.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         return await asyncio.get_running_loop().create_server(accept, sock=bound.socket, backlog=self._backlog)
 
     async def _serve_opened(self, bound: ListeningSocket) -> None:

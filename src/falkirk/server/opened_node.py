@@ -82,7 +82,10 @@ class OpenedNode(Generic[C]):
 
         driver = self._driver(when_serving, updates, ask_zookeeper, meter)
         listeners = OpenListeners(
-            driver.accept, backlog=_number(self.values["socket.listen.backlog.size"]), log=self.log
+            driver.accept,
+            backlog=_number(self.values["socket.listen.backlog.size"]),
+            send_buffer_bytes=_number(self.values["socket.send.buffer.bytes"]),
+            log=self.log,
         )
         driver.when_reconfigured = partial(self._reconfigure, driver, listeners)
         if self.open_zookeeper is not None:
