@@ -5,8 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from broker_requests import heartbeat
+from controllers import make_controller
 
 from falkirk.metadata.controller.controller import Controller
+from falkirk.metadata.controller.partitions import broker_sweeps
 from falkirk.metadata.controller.state.controller_indexes import ControllerIndexes
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.controller.state.settings import ControllerSettings
@@ -167,6 +170,28 @@ def test_unclean_elections_are_told_once_and_no_others():
     controller.append(result(*(VersionedRecord(change, 0) for change in changes)), 10)
     assert controller.pop_unclean_elections() == [("t", 0, 2), ("t", 2, 3)]
     assert controller.pop_unclean_elections() == []
+
+
+def test_a_session_that_ends_while_much_is_decided_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(broker_sweeps, "PARTITIONS_PER_SLICE", 2)
+    topic_id = b"t" * 16
+    fields = {"replicas": (1, 2, 3), "isr": (1, 2, 3), "leader": 1, "leader_epoch": 0, "partition_epoch": 0}
+    records = [TopicRecord("t", topic_id), *(PartitionRecord(number, topic_id, **fields) for number in range(20))]
+    raft = Raft()
+    made = make_controller(brokers=[1, 2, 3], records=records)
+    raft.end_offset = made.state.next_offset
+    controller = ActiveController(made, raft, idle_interval_ms=500, now_ms=0)
+    controller.append(heartbeat(made, 1, want_fence=True), 0)
+    assert controller.decide_next(100)
+    controller.append(heartbeat(made, 3, now_ms=8_000), 8_000)
+
+    assert controller.decide_next(9_500)
+
+    fenced = [broker_id for broker_id, broker in sorted(made.state.image.cluster.brokers.items()) if broker.fenced]
+    assert fenced == [1, 2]
+    while controller.decide_next(9_600):
+        pass
+    assert {partition.leader for partition in made.state.image.topics.topic("t").partitions} == {3}
 
 
 def test_what_cannot_be_replayed_does_not_reach_the_log():

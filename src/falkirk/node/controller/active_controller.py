@@ -186,11 +186,14 @@ class ActiveController:
         return self._due is None and due_ms is not None and due_ms <= now_ms
 
     def decide_next(self, now_ms: int) -> bool:
-        """Append the next of the managers' due decisions; return whether there was one."""
+        """Append the next of the managers' due decisions; return whether there was one.
+
+        A broker whose session has timed out is fenced before all else: what is under way may take minutes.
+        """
         if self._due is None:
             self._due = self.controller.due(now_ms)
         self.catch_up(now_ms)
-        result = next(self._due, None)
+        result = next(self.controller.cluster.due(now_ms), None) or next(self._due, None)
         if result is None:
             self._due = None
             return False

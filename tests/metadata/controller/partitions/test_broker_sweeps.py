@@ -4,7 +4,7 @@ import pytest
 from broker_requests import heartbeat, register, registration_request
 from controllers import Broker, controller_of, directory, make_controller, run, run_due
 
-from falkirk.metadata.controller.partitions import broker_sweeps
+from falkirk.metadata.controller.partitions import broker_sweeps, leader_balance
 from falkirk.metadata.controller.state.result import ControllerResult
 from falkirk.metadata.records.batch import VersionedRecord
 from falkirk.metadata.requests.api_error import ApiError
@@ -205,3 +205,17 @@ def test_a_directory_that_fails_again_in_the_next_life_of_its_broker_is_left_aga
     beat(controller, 1, **failed)
     assert controller.state.image.cluster.brokers[1].log_dirs == (directory(1),)
     assert leaders(controller) == [2] * COUNT
+
+
+def test_what_follows_a_broker_goes_before_leaders_that_move_back(monkeypatch):
+    monkeypatch.setattr(leader_balance, "PARTITIONS_PER_SLICE", 2)
+    controller = a_controller(replicas=(3, 1, 2), isr=(1, 2, 3))
+    due = controller.due(300_000)
+    for broker_id in (1, 2, 3):
+        beat(controller, broker_id, now_ms=300_000)
+    run(controller, next(due))
+    assert leaders(controller) == [3, 3, 1, 1, 1, 1, 1]
+    beat(controller, 1, now_ms=300_000, want_fence=True)
+    for _ in range(3):
+        run(controller, next(due))
+    assert all(1 not in partition.isr for partition in partitions(controller))

@@ -67,9 +67,14 @@ class ReplicationControl:
         self._sweeps = BrokerSweeps(state, configs)
 
     def due(self, now_ms: int) -> Iterator[ControllerResult[None]]:
-        """Yield the decisions that are due, as Controller.due: what follows brokers, and leaders that move back."""
+        """Yield the decisions that are due, as Controller.due: what follows brokers, and leaders that move back.
+
+        What follows a broker goes first, whenever it begins: its partitions may have no leader.
+        """
         yield from self._sweeps.due()
-        yield from self._balance.due(now_ms)
+        for result in self._balance.due(now_ms):
+            yield result
+            yield from self._sweeps.due()
 
     @property
     def next_due_ms(self) -> int | None:
