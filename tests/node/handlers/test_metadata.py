@@ -345,6 +345,30 @@ def test_many_topics_are_described_over_many_steps(monkeypatch):
     assert count < 60, "topics that are encoded already count less"
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_no_slice_asks_for_the_rights_on_very_many_topics(monkeypatch, is_named):
+    monkeypatch.setattr(slices, "VISITS_PER_SLICE", 40)
+    asked = []
+
+    class Counting:
+        is_configured = True
+
+        def is_allowed(self, *arguments):
+            asked.append(arguments)
+            return False
+
+    names = [f"t{number:03}" for number in range(300)]
+    on = image(*chain.from_iterable(topic(name, (1,)) for name in names))
+    request = named(*names) if is_named else MetadataRequest(topics=None)
+    view = replace(view_of_image(on), authorizer=Counting())
+    work = ROUTES[3].handler(view, context_of(request, NEWEST, listener="PLAINTEXT"), request).slices
+    most = before = 0
+    for _ in work:
+        most, before = max(most, len(asked) - before), len(asked)
+    assert len(asked) == len(names)
+    assert max(most, len(asked) - before) <= 11
+
+
 # --- DescribeTopicPartitions
 
 

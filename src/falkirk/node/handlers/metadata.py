@@ -27,7 +27,7 @@ from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operati
 from falkirk.node.handlers.parts.encoded_topics import encode_response, encode_topic, encoded_topics
 from falkirk.node.handlers.parts.handler_result import AnswerInSlices, EncodedPieces, EncodedResponse
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
-from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics_in_slices
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
@@ -114,7 +114,7 @@ class _Answer:
         """Add all topics that the client may describe."""
         names = sorted(self._topics.by_name)
         if self._view.authorizer.is_configured:
-            allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, names)
+            allowed = yield from self._allowed(AclOperation.DESCRIBE, names)
             names = [name for name in names if name in allowed]
         yield from self._add_found(self._topics.by_name[name] for name in names)
 
@@ -125,7 +125,7 @@ class _Answer:
             yield from self._add_names({name: None for name, _ in requested if name is not None})
             return
         known = {topic_id: self._topics.names[topic_id] for topic_id in ids if topic_id in self._topics.names}
-        allowed = allowed_topics(self._view, self._context, AclOperation.DESCRIBE, known.values())
+        allowed = yield from self._allowed(AclOperation.DESCRIBE, known.values())
         yield from self._add_found(self._topics.by_name[name] for name in known.values() if name in allowed)
         for count, topic_id in enumerate(ids, 1):
             if count % REFUSED_PER_SLICE == 0:
@@ -157,7 +157,7 @@ class _Answer:
 
     def _add_names(self, names: Iterable[str]) -> Slices[None]:
         view, context = self._view, self._context
-        allowed = allowed_topics(view, context, AclOperation.DESCRIBE, names)
+        allowed = yield from self._allowed(AclOperation.DESCRIBE, names)
         found, missing = [], []
         for name in names:
             if name not in allowed:
@@ -172,7 +172,7 @@ class _Answer:
         creation = view.broker.topic_creation if self._request.allow_auto_topic_creation else None
         if missing and creation is not None and creation.is_enabled:
             self.creates_topics = True
-            may_create = self._creatable(missing)
+            may_create = yield from self._creatable(missing)
             creation.create(
                 [name for name in missing if name in may_create and reason_invalid_name(name) is None], context
             )
@@ -185,10 +185,13 @@ class _Answer:
             if count % REFUSED_PER_SLICE == 0:
                 yield
 
-    def _creatable(self, names: list[str]) -> frozenset[str]:
+    def _creatable(self, names: list[str]) -> Slices[frozenset[str]]:
         if is_cluster_operation_allowed(self._view, self._context, AclOperation.CREATE):
             return frozenset(names)
-        return allowed_topics(self._view, self._context, AclOperation.CREATE, names)
+        return (yield from self._allowed(AclOperation.CREATE, names))
+
+    def _allowed(self, operation: AclOperation, names: Iterable[str]) -> Slices[frozenset[str]]:
+        return allowed_topics_in_slices(self._view, self._context, operation, names)
 
     def _add_found(self, topics: Iterable[Topic]) -> Slices[None]:
         view, version = self._view, self._context.api_version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.metadata.acls.acl_types import ResourceType
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from falkirk.metadata.acls.acl_types import AclOperation
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.view import NodeView
+    from falkirk.slices import Slices
 
 K = TypeVar("K", str, bytes)
 
@@ -23,6 +25,19 @@ def allowed_topics(
 ) -> frozenset[str]:
     """Return the topics for which the client is authorized."""
     return frozenset(name for name in names if view.authorizer.is_allowed(context, operation, ResourceType.TOPIC, name))
+
+
+def allowed_topics_in_slices(
+    view: NodeView, context: RequestContext, operation: AclOperation, names: Iterable[str]
+) -> Slices[frozenset[str]]:
+    """Return what `allowed_topics` does: with ACLs of many lengths of prefixes a name takes some microseconds."""
+    allowed, budget = [], SliceBudget()
+    for name in names:
+        if budget.spend(DECISION_VISITS):
+            yield
+        if view.authorizer.is_allowed(context, operation, ResourceType.TOPIC, name):
+            allowed.append(name)
+    return frozenset(allowed)
 
 
 def split_repeated(names: Iterable[K]) -> tuple[list[K], list[K]]:
