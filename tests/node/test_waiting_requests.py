@@ -8,6 +8,7 @@ import pytest
 from replica_cluster import ReplicaCluster
 
 from falkirk.node.connections.client_connections import OPEN_REQUESTS_MAX
+from falkirk.node.handlers import fetch
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import FetchRequest, ListGroupsRequest, ProduceRequest
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
@@ -62,3 +63,18 @@ def test_what_waits_behind_fetches_goes_on_when_their_time_is_up(cluster):
     client = cluster.client(BROKER)
     held = fill(cluster, client, 1_234)
     assert delay_ms(cluster, client, held) == 0
+
+
+@pytest.mark.source
+def test_a_fault_of_ours_after_a_wait_fails_the_request_that_waited_and_not_the_node(cluster, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(fetch, "fetched_partition", broken)
+    client = cluster.client(BROKER)
+    topic_id = cluster.network.hosts[BROKER].running.image.topics.by_name["t"].topic_id
+    topic = FetchTopic("t", topic_id, [FetchPartition(partition=0, partition_max_bytes=2**20)])
+    assert client.ask(FetchRequest(max_wait_ms=500, min_bytes=1, topics=[topic]), 13).error_code == -1
+    (fact,) = cluster.network.facts("handler-failed")
+    assert "RuntimeError: planted" in fact.fields["traceback"]
+    assert client.ask(ListGroupsRequest(), 4).error_code == 0

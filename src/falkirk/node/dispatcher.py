@@ -18,6 +18,7 @@ from falkirk.node.handlers.parts.handler_result import (
     AskRaft,
     EncodedPieces,
     EncodedResponse,
+    Failed,
     InPieces,
     InSlices,
     NoAnswer,
@@ -297,6 +298,8 @@ class Dispatcher:
                 self._append(request, route, answer)
             case NotController():
                 self.not_controller(request)
+            case Failed():
+                self._failed(request, route)
             case NoAnswer():
                 self._complete_without_response(request, answer)
             case EncodedResponse():

@@ -19,7 +19,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of, schedule_in_slices
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
@@ -74,7 +74,7 @@ def _add(
         else:
             answer(AddPartitionsToTxnResponse(results_by_transaction=list(results)))
 
-    gathered = Gathered(len(transactions), finish)
+    gathered = Gathered(len(transactions), guarded(answer, finish))
 
     def schedule_one(place: int, transaction: AddPartitionsToTxnTransaction) -> None:
         refused = _refused(view, context, transaction)

@@ -17,7 +17,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.authorized_operations import authorized_group_operations
 from falkirk.node.handlers.parts.described_groups import DescribedGroups
 from falkirk.node.handlers.parts.group_requests import allowed_groups
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.view import BrokerView
@@ -70,7 +70,10 @@ def _describe(view: BrokerView, context: RequestContext, request: ConsumerGroupD
         answer(ConsumerGroupDescribeResponse(groups=mapped_array(group_at, range(len(names)))))
 
     described: DescribedGroups[DescribedGroup] = DescribedGroups(
-        view, allowed, lambda shard, group_ids, token: shard.describe_consumer_groups(group_ids, token), finish
+        view,
+        allowed,
+        lambda shard, group_ids, token: shard.describe_consumer_groups(group_ids, token),
+        guarded(answer, finish),
     )
     described.start()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.coordinator_requests import ask_each, client_of
 from falkirk.node.handlers.parts.group_requests import allowed_groups
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -45,7 +45,7 @@ def _delete(view: BrokerView, context: RequestContext, request: DeleteGroupsRequ
         allowed,
         lambda shard, name, token: shard.delete_group(client, name, token),
         of_error=DeletableGroupResult,
-        finish=finish,
+        finish=guarded(answer, finish),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.replication.answers import RecordsDeleted
-from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, in_slices_if
+from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, guarded, in_slices_if
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -65,7 +65,9 @@ def _delete(view: BrokerView, context: RequestContext, request: DeleteRecordsReq
         answer(_response({**deleted, **refused}))
 
     if offsets:
-        yield from view.broker.replicas.delete_records_slices(offsets, timeout_ms=request.timeout_ms, done=done)
+        yield from view.broker.replicas.delete_records_slices(
+            offsets, timeout_ms=request.timeout_ms, done=guarded(answer, done)
+        )
     else:
         done({})
 

@@ -16,7 +16,7 @@ from falkirk.node.handlers.parts.authorized_operations import authorized_group_o
 from falkirk.node.handlers.parts.coordinator_requests import client_of
 from falkirk.node.handlers.parts.described_groups import DescribedGroups
 from falkirk.node.handlers.parts.group_requests import allowed_groups
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -56,7 +56,10 @@ def _describe(view: BrokerView, context: RequestContext, request: DescribeGroups
         answer(DescribeGroupsResponse(groups=mapped_array(group_at, range(len(names)))))
 
     described: DescribedGroups[DescribedGroup] = DescribedGroups(
-        view, allowed, lambda shard, group_ids, token: shard.describe_groups(client, group_ids, token), finish
+        view,
+        allowed,
+        lambda shard, group_ids, token: shard.describe_groups(client, group_ids, token),
+        guarded(answer, finish),
     )
     described.start()
 

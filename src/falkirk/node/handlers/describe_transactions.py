@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.coordinator_requests import Gathered, schedule_in_slices
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.transaction_requests import transactional_id_error
@@ -50,7 +50,7 @@ def _describe(view: BrokerView, context: RequestContext, transactional_ids: Sequ
 
         answer(DescribeTransactionsResponse(transaction_states=mapped_array(state_at, range(len(found)))))
 
-    gathered: Gathered[TransactionState | ErrorCode] = Gathered(len(transactional_ids), finish)
+    gathered: Gathered[TransactionState | ErrorCode] = Gathered(len(transactional_ids), guarded(answer, finish))
 
     def schedule(start: int, end: int) -> None:
         for place, transactional_id in enumerate(transactional_ids[start:end], start):

@@ -32,6 +32,7 @@ from falkirk.node.handlers.parts.handler_result import (
     AnswerLaterInSlices,
     AskRaft,
     InPieces,
+    guarded,
     in_slices_if,
 )
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
@@ -121,7 +122,7 @@ def _fetch(view: BrokerView, context: RequestContext, request: FetchRequest, ans
 
     if reads:
         partitions = [(partition, fetch_partition) for partition, (_, fetch_partition) in reads.items()]
-        yield from view.broker.replicas.fetch_slices(params, partitions, done)
+        yield from view.broker.replicas.fetch_slices(params, partitions, guarded(answer, done))
     else:
         done(())
 

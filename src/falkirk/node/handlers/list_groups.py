@@ -13,7 +13,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -36,7 +36,7 @@ def handle(view: BrokerView, context: RequestContext, request: ListGroupsRequest
                 assert isinstance(result, ListGroupsResponse)
                 answer(_visible(view, context, result))
 
-        view.broker.groups.list_groups(request.states_filter, request.types_filter, done)
+        view.broker.groups.list_groups(request.states_filter, request.types_filter, guarded(answer, done))
 
     return AnswerLater(start)
 

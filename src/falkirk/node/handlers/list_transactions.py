@@ -14,7 +14,7 @@ from falkirk.coordinator.patterns.topic_pattern import TopicPatternError
 from falkirk.coordinator.transactions.listing import listed, unknown_state_filters
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
-from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, EncodedPieces
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, EncodedPieces, guarded
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
@@ -43,7 +43,7 @@ def handle(view: BrokerView, context: RequestContext, request: ListTransactionsR
             else:
                 answer(AnswerInSlices(_list(view, context, request, found)))
 
-        view.broker.transactions.list_transactions(done)
+        view.broker.transactions.list_transactions(guarded(answer, done))
 
     return AnswerLater(start)
 

@@ -18,7 +18,7 @@ from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.group_coordinator.operation_errors import fetch_error
 from falkirk.node.handlers.parts.coordinator_requests import KEYS_AT_ONCE, Gathered, client_of, schedule_in_slices
 from falkirk.node.handlers.parts.group_requests import is_group_allowed
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.node.handlers.parts.requested_topics import has_many_offsets, topic_chunks
 from falkirk.node.handlers.parts.route import PARTITION_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
@@ -75,14 +75,14 @@ def _fetch(view: BrokerView, context: RequestContext, request: OffsetFetchReques
 
     def ask() -> Slices:
         yield from _split(groups, parts)
-        gathered = Gathered(len(parts), finish)
+        gathered = Gathered(len(parts), guarded(answer, finish))
 
         def schedule(start: int, end: int) -> None:
             for place, (_, group) in enumerate(parts[start:end], start):
                 if not is_group_allowed(view, context, AclOperation.DESCRIBE, group.group_id):
                     gathered.put(place, _failed(group, ErrorCode.GROUP_AUTHORIZATION_FAILED))
                 else:
-                    _ask(view, context, request, group, gathered=gathered, place=place)
+                    _ask(view, context, request, group, gathered=gathered, place=place, answer=answer)
 
         is_split = len(parts) > len(groups)
         schedule_in_slices(view.broker.groups, len(parts), schedule, at_once=1 if is_split else KEYS_AT_ONCE)
@@ -148,6 +148,7 @@ def _ask(
     *,
     gathered: Gathered[OffsetFetchResponseGroup],
     place: int,
+    answer: Answer,
 ) -> None:
     named = None if group.topics is None else [_named(view, topic, context.api_version) for topic in group.topics]
     allowed, refused = named, list[tuple[OffsetFetchRequestTopics, ErrorCode]]()
@@ -171,7 +172,7 @@ def _ask(
     view.broker.groups.schedule(
         group.group_id,
         lambda shard, token: shard.fetch_offsets(client, requested, token, is_stable_required=request.require_stable),
-        done,
+        guarded(answer, done),
     )
 
 

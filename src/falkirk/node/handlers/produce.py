@@ -24,7 +24,7 @@ from falkirk.node.broker.replication.replica_manager import NO_GUARDS
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
 from falkirk.node.broker.transaction_verification.transaction_verification import TransactionalAppend
 from falkirk.node.connections.client_quotas import PRODUCER_BYTE_RATE
-from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, NoAnswer, in_slices_if
+from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, NoAnswer, guarded, in_slices_if
 from falkirk.node.handlers.parts.partition_leaders import current_leader, leader_node
 from falkirk.node.handlers.parts.produced_records import (
     UnreadableBatchError,
@@ -171,7 +171,7 @@ def _verify(
             producer_epoch=producer.producer_epoch,
             sequences=sequences,
             operation=operation,
-            done=verified,
+            done=guarded(answer, verified),
         )
     )
 
@@ -303,7 +303,7 @@ def _append(
         origin=_CLIENT,
         are_internal_topics_allowed=context.client_id == ADMIN_CLIENT_ID,
         guards=guards,
-        done=done,
+        done=guarded(answer, done),
     )
 
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Final
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
 from falkirk.node.handlers.parts.coordinator_requests import Gathered
-from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, AnswerLaterInSlices, in_slices_if
+from falkirk.node.handlers.parts.handler_result import (
+    AnswerInSlices,
+    AnswerLater,
+    AnswerLaterInSlices,
+    guarded,
+    in_slices_if,
+)
 from falkirk.node.handlers.parts.route import NODE_ELEMENTS_MAX, Route
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -87,7 +93,7 @@ def _write_all(view: BrokerView, request: WriteTxnMarkersRequest, answer: Answer
         response = _response(requested, errors)
         answer(exhaust(response) if len(requested) <= PARTITIONS_AT_ONCE else AnswerInSlices(response))
 
-    gathered: Gathered[ErrorCode] = Gathered(len(requested), finish)
+    gathered: Gathered[ErrorCode] = Gathered(len(requested), guarded(answer, finish))
     for place, (marker, name, index) in enumerate(requested):
         view.broker.marker_writer.write(marker, TopicPartition(name, index), partial(gathered.put, place))
         if budget.spend(DECISION_VISITS):

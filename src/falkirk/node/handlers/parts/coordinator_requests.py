@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from falkirk.coordinator.runtime.client import ClientContext
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
-from falkirk.node.handlers.parts.handler_result import AnswerLater
+from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.schema import WireMessage
@@ -59,9 +59,9 @@ def ask_coordinator(
             answer(result if change is None else change(result))
 
         if schedule is None:
-            coordinator.schedule(key, operation, done)
+            coordinator.schedule(key, operation, guarded(answer, done))
         else:
-            schedule(operation, done)
+            schedule(operation, guarded(answer, done))
 
     return AnswerLater(start)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Union
+from typing import TYPE_CHECKING, Final, TypeVar, Union
 
 from falkirk.metadata.requests.request_context import RequestContext  # noqa: TC001
 from falkirk.protocol.connection import RequestReceived  # noqa: TC001
@@ -14,6 +14,9 @@ from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from falkirk.metadata.controller.state.result import ControllerResult
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,11 @@ class NoAnswer:
     throttle_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The request cannot be answered, for a fault of ours: given inside the `except` block that has caught it."""
+
+
 LateAnswer = Union[
     "WireMessage",
     EncodedResponse,
@@ -93,6 +101,7 @@ LateAnswer = Union[
     NoAnswer,
     "ControllerResult[WireMessage]",
     NotController,
+    Failed,
     "AnswerLaterInSlices",
 ]
 
@@ -102,6 +111,23 @@ Answer = Callable[[LateAnswer], None]
 An EncodedResponse is not kept for other clients here.
 A ControllerResult is appended at once: the controller that is active in this step must have decided it.
 """
+
+
+def guarded(answer: Answer, callback: Callable[[T], None]) -> Callable[[T], None]:
+    """Return a callback of what a handler waits for: a fault of ours in it fails the request, and nothing else.
+
+    Who calls it is not the dispatcher, and knows nothing of the request.
+    """
+
+    def call(result: T) -> None:
+        try:
+            callback(result)
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - as in the dispatcher: log it, and answer
+            answer(Failed())
+
+    return call
 
 
 # Made for each request for records: a Struct costs a fifth of a dataclass.

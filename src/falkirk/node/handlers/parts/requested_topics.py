@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.handlers.parts.coordinator_requests import Gathered
-from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, AnswerLaterInSlices
+from falkirk.node.handlers.parts.handler_result import AnswerInSlices, AnswerLater, AnswerLaterInSlices, Failed
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.schema import ZERO_UUID, WireMessage
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.node.handlers.parts.handler_result import Answer, LateAnswer
     from falkirk.node.handlers.parts.view import NodeView
     from falkirk.protocol.schema import WireStruct
     from falkirk.slices import Slices
@@ -98,10 +98,17 @@ def in_topic_chunks(
             chunks.append(topics)
             yield
         gathered: Gathered[Any] = Gathered(len(chunks), lambda parts: answer(AnswerInSlices(_joined(parts))))
+
+        def put(place: int, part: LateAnswer) -> None:
+            if isinstance(part, Failed):
+                answer(part)
+            else:
+                gathered.put(place, part)
+
         for place, topics in enumerate(chunks):
             part = handle(replace(request, topics=topics))
             if isinstance(part, AnswerLater):
-                part.start(partial(gathered.put, place))
+                part.start(partial(put, place))
             else:
                 gathered.put(place, part)
             yield
