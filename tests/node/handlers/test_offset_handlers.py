@@ -34,6 +34,7 @@ from falkirk.protocol.messages.offset_fetch_response import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
 from falkirk.versions.release import CONSUMER_OFFSETS
 
@@ -96,6 +97,8 @@ def test_commits_name_topics_by_id_from_version_10_on():
     groups = FakeGroups({"g": committed("a", (0, 0))})
     answer = ask_broker(broker_view(groups=groups), commit((UNKNOWN_ID, [3]), (A, [0])), 10)
     assert codes(answer) == [(UNKNOWN_ID, 3, "UNKNOWN_TOPIC_ID"), (A, 0, "NONE")]
+    view = broker_view(authorizer=resource_authorizer(*READ_A))
+    assert codes(ask_broker(view, commit((ZERO_UUID, [3])), 10)) == [(ZERO_UUID, 3, "UNKNOWN_TOPIC_ID")]
     assert groups.asked[0][1][1].topics[0].name == "a"
 
 

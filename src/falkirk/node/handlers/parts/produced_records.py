@@ -23,6 +23,7 @@ _ATTRIBUTES: Final = struct.Struct(">h")
 _ATTRIBUTES_AT: Final = 21
 _PRODUCER: Final = struct.Struct(">qhi")
 _PRODUCER_AT: Final = 43
+_HEADS_MAX: Final = 2
 _ONE_BATCH_SINCE: Final = 3
 _ZSTD_SINCE: Final = 7
 
@@ -50,13 +51,13 @@ class UnreadableBatchError(Exception):
 
 
 def batch_heads(records: bytes | memoryview) -> Sequence[BatchHead]:
-    """Return the complete batches before a truncated one; bytes that are no batch end them as UNREADABLE.
+    """Return the first two complete batches before a truncated one; bytes that are no batch end them as UNREADABLE.
 
-    Raises UnreadableBatchError if there is no batch before those.
+    Nothing depends on those behind. Raises UnreadableBatchError if there is no batch before bytes that are none.
     """
     heads: list[BatchHead] = []
     position, size = 0, len(records)
-    while size - position > MAGIC_AT:
+    while len(heads) < _HEADS_MAX and size - position > MAGIC_AT:
         length, magic = _LENGTH_AND_MAGIC.unpack_from(records, position)
         if length < _LENGTH_MIN or not 0 <= magic <= MAGIC:
             if not heads:

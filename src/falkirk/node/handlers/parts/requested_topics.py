@@ -161,7 +161,7 @@ def sort_topics(
     result: SortedTopics[T] = SortedTopics()
     for requested in topics:
         topic = _named(view, requested, by_id=by_id)
-        error = _topic_error(view, context, topic)
+        error = _topic_error(view, context, topic, by_id=by_id)
         left = []
         for partition in topic.partitions:
             index = partition.partition_index
@@ -187,8 +187,8 @@ def _named(view: NodeView, requested: T, *, by_id: bool) -> T:
     return replace(requested, topic_id=ZERO_UUID if known is None else known.topic_id)  # type: ignore[type-var]
 
 
-def _topic_error(view: NodeView, context: RequestContext, topic: RequestedTopic) -> ErrorCode:
-    if not topic.name and getattr(topic, "topic_id", ZERO_UUID) != ZERO_UUID:
+def _topic_error(view: NodeView, context: RequestContext, topic: RequestedTopic, *, by_id: bool) -> ErrorCode:
+    if by_id and not topic.name:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if not view.authorizer.is_allowed(context, AclOperation.READ, ResourceType.TOPIC, topic.name):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
