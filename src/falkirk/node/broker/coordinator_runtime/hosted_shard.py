@@ -212,9 +212,8 @@ class HostedShard(Generic[S]):
         if shard is None:
             done(self.inactive_error)
             return
-        error = self._write_error()
-        if error is NO_ERROR:
-            error = self._flush()
+        log = self._writable_log()
+        error = log if isinstance(log, ErrorCode) else self._flush()
         if error is NO_ERROR:
             error = self._append(marker, transaction_version=transaction_version)
         if error is not NO_ERROR:
@@ -374,9 +373,9 @@ class HostedShard(Generic[S]):
             outcome = replace(outcome, records=records)
         try:
             entries = self._context.encoder.encode(outcome.records)
-        except LocalProtocolError as error:
+        except LocalProtocolError as unwritable:
             # As a member id that is made of a client id of the largest length.
-            self._emit("warning", f"{self._context.name}-refused", {"reason": str(error)})
+            self._emit("warning", f"{self._context.name}-refused", {"reason": str(unwritable)})
             return ErrorCode.UNKNOWN_SERVER_ERROR
         size_max = log.config.max_message_bytes
         if outcome.producer is not None:
@@ -448,10 +447,6 @@ class HostedShard(Generic[S]):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         error = partition.min_isr_error()
         return partition.leader_log if error is NO_ERROR else error
-
-    def _write_error(self) -> ErrorCode:
-        found = self._writable_log()
-        return found if isinstance(found, ErrorCode) else NO_ERROR
 
     def _when_committed(self, done: Callable[[ErrorCode], None]) -> None:
         self._context.replicas.await_replicated(self.key, timeout_ms=self._context.commit_timeout_ms, done=done)
