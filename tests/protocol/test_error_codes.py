@@ -1,6 +1,6 @@
 """Names of errors that peers send."""
 
-from falkirk.protocol.error_codes import error_name
+from falkirk.protocol.error_codes import ErrorCode, error_name, known_error
 
 
 def test_an_error_is_named_as_kafka_names_it():
@@ -10,3 +10,5 @@ def test_an_error_is_named_as_kafka_names_it():
 
 def test_an_error_of_a_release_to_come_is_named_by_its_number():
     assert error_name(12_345) == "error 12345"
+    assert known_error(12_345) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert known_error(35) is ErrorCode.UNSUPPORTED_VERSION

@@ -151,6 +151,14 @@ class ErrorCode(enum.IntEnum):
 NO_ERROR: Final = ErrorCode.NONE
 
 
+def known_error(error_code: int) -> ErrorCode:
+    """Return the error of a peer's code; UNKNOWN_SERVER_ERROR, as in Kafka, if it is newer than this table."""
+    try:
+        return ErrorCode(error_code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def error_name(error_code: int) -> str:
     """Return the name of an error code from a peer, which may be newer than this table."""
     try:

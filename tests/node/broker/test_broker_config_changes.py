@@ -12,9 +12,14 @@ from falkirk.node.broker.broker_lifecycle import BrokerState
 from falkirk.node.config.node_config import BROKER as BROKER_ROLE
 from falkirk.node.config.node_config import CONTROLLER
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest
+from falkirk.protocol.messages import (
+    AlterConfigsRequest,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from falkirk.protocol.messages import alter_configs_request as legacy
 from falkirk.protocol.messages import incremental_alter_configs_request as incremental
+from falkirk.protocol.messages import incremental_alter_configs_response as incremental_response
 from falkirk.slices import exhaust
 from falkirk.versions.release import Release
 
@@ -380,3 +385,12 @@ def test_a_fault_of_ours_in_the_check_costs_the_request_and_not_the_broker(monke
             assert told(response) == [("", "UNKNOWN_SERVER_ERROR")]
     response = client.ask(IncrementalAlterConfigsRequest([change(BROKER, "", ("log.retention.ms", "7"))]), 1)
     assert told(response) == [("", "NONE")]
+
+
+def test_an_error_of_the_controller_that_is_not_known_here_is_an_unknown_one():
+    resources = [change(BROKER, str(OWN), ("num.io.threads", "x")), change(TOPIC, "t", ("retention.ms", "1"))]
+    changes = BrokerConfigChanges(Release.parse("4.3"), OWN, STATIC)
+    split = exhaust(changes.split(IncrementalAlterConfigsRequest(resources), ConfigsImage(Map())))
+    answered = incremental_response.AlterConfigsResourceResponse(12_345, None, TOPIC, "t")
+    completed = split.complete(IncrementalAlterConfigsResponse(responses=[answered]))
+    assert [each.error_code for each in completed.responses] == [ErrorCode.INVALID_REQUEST, -1]

@@ -21,7 +21,7 @@ from falkirk.metadata.image.configs import BROKER, BROKER_LOGGER, TOPIC
 from falkirk.metadata.requests.api_error import ApiError
 from falkirk.node.broker.broker_config_limits import check_change
 from falkirk.node.config.listener_changes import LIMITS, STORES, check_listeners
-from falkirk.protocol.error_codes import ErrorCode
+from falkirk.protocol.error_codes import ErrorCode, known_error
 from falkirk.protocol.mapped_array import mapped_array
 from falkirk.protocol.messages import (
     AlterConfigsRequest,
@@ -92,7 +92,7 @@ class SplitRequest:
             assert isinstance(answer, AlterConfigsResponse | IncrementalAlterConfigsResponse)
             for each in answer.responses:
                 key = each.resource_type, each.resource_name
-                errors[key] = ApiError(ErrorCode(each.error_code), each.error_message)
+                errors[key] = ApiError(known_error(each.error_code), each.error_message)
         unknown = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         resources = _resources(self.request)
 

@@ -305,3 +305,11 @@ def test_a_verdict_that_comes_after_the_marker_appends_nothing():
     broker.outbound.answer(answer())
     with pytest.raises(AppendRefusedError, match="not part of a transaction"):
         broker.append(A0, verdicts[0])
+
+
+def test_errors_of_a_coordinator_that_are_not_known_here_refuse_the_records():
+    for error in (answer(12_345), AddPartitionsToTxnResponse(error_code=12_345)):
+        broker = Broker()
+        verdicts = broker.verify(A0)
+        broker.outbound.answer(error)
+        assert verdicts[0].errors == {A0: ErrorCode.UNKNOWN_SERVER_ERROR}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from falkirk.node.broker.replication.isr import AlteredIsr
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
-from falkirk.protocol.error_codes import ErrorCode, error_name
+from falkirk.protocol.error_codes import ErrorCode, error_name, known_error
 from falkirk.protocol.messages import AlterPartitionRequest, AlterPartitionResponse
 from falkirk.protocol.messages.alter_partition_request import BrokerState, PartitionData, TopicData
 
@@ -130,11 +130,7 @@ class AlterPartitionSender:
         self._context.effects(Fact("info", "isr-change-refused", fields))
         # An immediate retry would be refused again.
         self._next_ms = self._context.now_ms + RETRY_BACKOFF_MS
-        try:
-            error = ErrorCode(error_code)
-        except ValueError:
-            error = ErrorCode.UNKNOWN_SERVER_ERROR
-        change.done(error)
+        change.done(known_error(error_code))
 
     def _failed(self, reason: str) -> None:
         self._next_ms = self._context.now_ms + RETRY_BACKOFF_MS

@@ -14,7 +14,7 @@ from falkirk.node.broker.coordinator_runtime.coordinator_runtime import abs_hash
 from falkirk.node.broker.replication.context import endpoint_of
 from falkirk.node.connections.outbound_connections import RequestFailure
 from falkirk.node.effects import Fact
-from falkirk.protocol.error_codes import NO_ERROR, ErrorCode, error_name
+from falkirk.protocol.error_codes import NO_ERROR, ErrorCode, error_name, known_error
 from falkirk.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from falkirk.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
@@ -159,7 +159,7 @@ class AddPartitionsToTxnManager:
                 # That of brokers must not reach a client.
                 each.refuse(ErrorCode.INVALID_TXN_STATE)
             elif answer.error_code or result is None:
-                each.refuse(ErrorCode(answer.error_code) if answer.error_code else ErrorCode.UNKNOWN_SERVER_ERROR)
+                each.refuse(known_error(answer.error_code) if answer.error_code else ErrorCode.UNKNOWN_SERVER_ERROR)
             else:
                 each.verified(_refused(result, each.operation))
 
@@ -181,7 +181,7 @@ def _transaction(wanted: PartitionsOfTransaction) -> AddPartitionsToTxnTransacti
 def _refused(result: AddPartitionsToTxnResult, operation: SupportedOperation) -> dict[TopicPartition, ErrorCode]:
     return {
         TopicPartition(topic.name, partition.partition_index): _client_error(
-            ErrorCode(partition.partition_error_code), operation
+            known_error(partition.partition_error_code), operation
         )
         for topic in result.topic_results
         for partition in topic.results_by_partition
