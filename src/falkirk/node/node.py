@@ -400,6 +400,9 @@ class Node:
         self._outbound.tick(now_ms)
         # Before decisions are appended: a slice may be the last one, whose results leave with this step.
         self._step.works.progress()
+        # What an operation has held, when it ends, before sessions are looked at: heartbeats are among it.
+        self._limit()
+        self._clients.resume(now_ms)
         ran = True
         while ran:
             # Decisions are appended before anything is persisted: one sync for all of a step.

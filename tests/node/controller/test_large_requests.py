@@ -6,8 +6,13 @@ import pytest
 from lowered_cluster import a_cluster
 
 from falkirk import slices
+from falkirk.metadata.controller.partitions import replication_control
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.protocol.messages import CreateTopicsRequest
+from falkirk.protocol.messages import (
+    CreateTopicsRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 from falkirk.protocol.messages.create_topics_request import CreatableTopic
 
 PARTITIONS = 200
@@ -68,3 +73,24 @@ def test_a_controller_that_loses_its_leadership_meanwhile_decides_nothing():
     network.run_until(lambda: network.active is not None)
     assert network.client(network.active.config.node_id).ask(create("small", 1), 7).topics[0].error_code == 0
     assert network.active.running.decided_image.topics.topic("large") is None
+
+
+@pytest.mark.slow
+def test_brokers_whose_heartbeats_waited_for_it_are_not_fenced(monkeypatch):
+    network = a_cluster()
+    node = network.active.running
+    end_ms = network.now_ms + 12_000
+
+    def much(_state, _topics):
+        while network.now_ms < end_ms:
+            yield
+        return ListPartitionReassignmentsResponse()
+
+    monkeypatch.setattr(replication_control, "list_reassignments", much)
+    client = network.client(node.node_id)
+    client.send(ListPartitionReassignmentsRequest(topics=None), 0)
+    network.run_until(lambda: client.answers)
+    network.run_for(3_000)
+    assert node.is_active_controller
+    assert node.image.cluster.brokers
+    assert network.facts("broker-fenced") == []
