@@ -150,6 +150,22 @@ def test_a_static_member_that_does_not_join_again_in_time_stays_until_its_sessio
     assert world.synced(world.sync(ids[1], 2, instance="i1")).assignment == b"kept"
 
 
+def test_static_members_without_time_to_join_are_not_looked_for_all_the_time():
+    world = ClassicWorld()
+    world.stable(2, static=True, session_ms=100_000, rebalance_ms=20_000)
+    for member in world.group().members.values():
+        member.rebalance_timeout_ms = -1
+    timers, count, end_ms = world.context.timers, 0, world.context.now_ms + 1_000
+    world.apply(world.protocol.rebalance(world.group()))
+    while count < 50 and (due_ms := timers.next_due_ms) is not None and due_ms <= end_ms:
+        world.context.now_ms = max(due_ms, world.context.now_ms)
+        world.apply(timers.pop_due(world.context.now_ms)())
+        count += 1
+    assert count == 10
+    world.pass_time(100_000)
+    assert world.group().state_name == "Empty"
+
+
 def test_a_static_member_that_comes_back_while_others_join_waits_with_them():
     world = ClassicWorld()
     ids = world.stable(1)

@@ -7,7 +7,7 @@ Any change of the members of a Stable or CompletingRebalance group starts again 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from falkirk.coordinator.classic.classic_records import group_metadata_record
 from falkirk.coordinator.classic.decision import Decision
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from falkirk.coordinator.classic.member import ClassicMember
     from falkirk.coordinator.runtime.context import ShardContext
+
+
+JOIN_TIMEOUT_MS_MIN: Final = 100
+"""Static members whose rebalance timeout is over at once would be waited for without end, as they are in Kafka."""
 
 
 class Rebalances:
@@ -182,7 +186,8 @@ class Rebalances:
 
     def _schedule_join_timeout(self, group: ClassicGroup) -> None:
         action = partial(self._join_timed_out, group.group_id)
-        self._schedule(_join_key(group.group_id), group.rebalance_timeout_ms, action)
+        timeout_ms = max(group.rebalance_timeout_ms, JOIN_TIMEOUT_MS_MIN)
+        self._schedule(_join_key(group.group_id), timeout_ms, action)
 
     def _delay_initial(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
         action = partial(self._initial_delay_over, group.group_id, delay_ms, remaining_ms)
