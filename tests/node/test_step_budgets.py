@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from falkirk.node.events import Event
 
 NAMES = {
+    "AddPartitionsToTxnRequest",
     "CreatePartitionsRequest",
     "DescribeLogDirsRequest",
     "IncrementalAlterConfigsRequest",

@@ -168,11 +168,13 @@ def test_every_request_is_decoded_in_slices_as_it_is_at_once():
         assert exhaust(slices) == (message, len(data)), (cls.__name__, version)
 
 
-@pytest.mark.parametrize("is_nested", [False, True])
-def test_a_thousand_elements_of_a_request_are_decoded_in_a_slice(is_nested):
-    partition = alter_partition.PartitionData(0, 0, new_isr_with_epochs=[alter_partition.BrokerState(1, 1)])
-    counts = (1, 5_000) if is_nested else (5_000, 1)
-    topics = [alter_partition.TopicData(topic_id=bytes(16), partitions=[partition] * counts[1])] * counts[0]
+@pytest.mark.parametrize("counts", [(5_000, 1, 1), (1, 5_000, 1), (1, 1, 5_000)])
+def test_a_thousand_elements_of_a_request_are_decoded_in_a_slice(counts):
+    topic_count, partition_count, isr_size = counts
+    isr = [alter_partition.BrokerState(1, 1)] * isr_size
+    partition = alter_partition.PartitionData(0, 0, new_isr_with_epochs=isr)
+    topic = alter_partition.TopicData(topic_id=bytes(16), partitions=[partition] * partition_count)
+    topics = [topic] * topic_count
     data = codec.encode(messages.AlterPartitionRequest(1, 1, topics), 3)
     slices = codec.decode_prefix_in_slices(
         messages.AlterPartitionRequest, 3, data, 0, elements_max=decoder_compiler.UNLIMITED

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.structs import FrozenLeaf
@@ -29,8 +31,7 @@ class ElectionState:
     voters: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(msgspec.Struct, frozen=True):
     """Append whole batches, with offsets and epochs set, at the log's end."""
 
     data: bytes | memoryview
@@ -65,8 +66,7 @@ class InstallSnapshot:
 LogChange = Append | Truncate | WriteSnapshotChunk | InstallSnapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboundRequest:
+class OutboundRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request to another replica, in its newest version; `node_id` None: any node there (a bootstrap server).
 
     The driver negotiates the version. It hands in the response, or the failure, with `request_id`; raft itself gives up
@@ -80,8 +80,7 @@ class OutboundRequest:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboundReply:
+class OutboundReply(msgspec.Struct, frozen=True, kw_only=True):
     """The reply to the request of `token`. Each gets exactly one, at once or later."""
 
     token: int
@@ -101,8 +100,7 @@ class LeaderAndEpoch(FrozenLeaf):
     epoch_start_offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaftOutput:
+class RaftOutput(msgspec.Struct, frozen=True, kw_only=True):
     """Work for the driver, in field order: persist, call `RaftReplica.persisted`, then send, then apply.
 
     None: nothing changed. `may_send_first`: all there is to persist is appended by the leader, and other voters wait
@@ -124,4 +122,7 @@ class RaftOutput:
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to do."""
-        return self == RaftOutput()
+        return self == _NOTHING
+
+
+_NOTHING: Final = RaftOutput()

@@ -95,6 +95,15 @@ def test_brokers_add_and_verify_partitions_of_many_transactions():
     assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
+def test_a_partition_that_is_named_again_and_again_is_added_once():
+    transactions = FakeTransactions({"tx": AddPartitionsToTxnResult("tx")})
+    found = add([("a", (0,) * 5_000), ("a", (1, 0))], transactions=transactions)
+    ((_, arguments),) = transactions.asked
+    assert arguments[1].topics == [AddPartitionsToTxnTopic("a", (0, 1))]
+    assert found == {}
+    assert add([("a", (9,) * 5_000)]) == {("a", 9): "UNKNOWN_TOPIC_OR_PARTITION"}
+
+
 def test_the_groups_partition_is_added():
     transactions = FakeTransactions({"tx": AddOffsetsToTxnResponse()})
     answer = ask_broker(broker_view(transactions=transactions), AddOffsetsToTxnRequest("tx", 7, 0, "g"), 3)

@@ -14,12 +14,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from falkirk.coordinator.transactions.added_partitions import result_of_all
 from falkirk.metadata.acls.acl_types import AclOperation
 from falkirk.node.broker.coordinator_runtime.operation_error import operation_error
 from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operation_allowed
-from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of, schedule_in_slices
-from falkirk.node.handlers.parts.handler_result import AnswerLater, guarded
+from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of
+from falkirk.node.handlers.parts.handler_result import guarded, in_slices_if
 from falkirk.node.handlers.parts.route import Route
 from falkirk.node.handlers.parts.topic_authorization import allowed_topics
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
@@ -27,24 +29,33 @@ from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.error_response import error_response
 from falkirk.protocol.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from falkirk.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
+from falkirk.protocol.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from falkirk.protocol.messages.add_partitions_to_txn_response import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
+from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from falkirk.metadata.requests.request_context import RequestContext
-    from falkirk.node.handlers.parts.handler_result import Answer
+    from falkirk.node.handlers.parts.handler_result import Answer, AnswerLater, AnswerLaterInSlices
     from falkirk.protocol.schema import WireMessage
+    from falkirk.slices import Slices
 
 _BROKERS_SINCE: Final = 4
+_AT_ONCE: Final = 500
+"""Transactions, topics and partitions of a request that is answered in one step."""
 
 
-def handle(view: BrokerView, context: RequestContext, request: AddPartitionsToTxnRequest) -> WireMessage | AnswerLater:
+def handle(
+    view: BrokerView, context: RequestContext, request: AddPartitionsToTxnRequest
+) -> WireMessage | AnswerLater | AnswerLaterInSlices:
     """Have the shard of each transactional id add or verify the partitions."""
     if context.api_version < _BROKERS_SINCE:
         transactions = [
@@ -59,12 +70,14 @@ def handle(view: BrokerView, context: RequestContext, request: AddPartitionsToTx
         return error_response(request, context.api_version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     else:
         transactions = request.transactions
-    return AnswerLater(partial(_add, view, context, transactions))
+    count = sum(1 + len(topic.partitions) for transaction in transactions for topic in transaction.topics)
+    is_large = count + len(transactions) > _AT_ONCE
+    return in_slices_if(is_large, partial(_add, view, context, transactions), is_exclusive=True)
 
 
 def _add(
     view: BrokerView, context: RequestContext, transactions: Sequence[AddPartitionsToTxnTransaction], answer: Answer
-) -> None:
+) -> Slices[None]:
     client = client_of(context)
 
     def finish(results: Sequence[AddPartitionsToTxnResult]) -> None:
@@ -76,27 +89,42 @@ def _add(
 
     gathered = Gathered(len(transactions), guarded(answer, finish))
 
-    def schedule_one(place: int, transaction: AddPartitionsToTxnTransaction) -> None:
-        refused = _refused(view, context, transaction)
-        if refused is not None:
-            gathered.put(place, refused)
-            return
+    def schedule(place: int, transaction: AddPartitionsToTxnTransaction) -> None:
         view.broker.transactions.schedule(
             transaction.transactional_id,
             lambda shard, token: shard.add_partitions(client, transaction, token),
             gathered.place(place, lambda error: result_of_all(transaction, operation_error(error))),
         )
 
-    def schedule(start: int, end: int) -> None:
-        for place, transaction in enumerate(transactions[start:end], start):
-            schedule_one(place, transaction)
+    budget = SliceBudget()
+    for place, requested in enumerate(transactions):
+        transaction = replace(requested, topics=(yield from _distinct(requested.topics, budget)))
+        refused = yield from _refused(view, context, transaction, budget)
+        if refused is not None:
+            gathered.put(place, refused)
+        else:
+            schedule(place, transaction)
+        if budget.spend(DECISION_VISITS):
+            yield
 
-    schedule_in_slices(view.broker.transactions, len(transactions), schedule)
+
+def _distinct(topics: Sequence[AddPartitionsToTxnTopic], budget: SliceBudget) -> Slices[list[AddPartitionsToTxnTopic]]:
+    """Return the topics with each partition once: a transaction has it once, and so has the answer."""
+    partitions: dict[str, dict[int, None]] = {}
+    for topic in topics:
+        of_topic = partitions.setdefault(topic.name, {})
+        for index in topic.partitions:
+            of_topic[index] = None
+            if budget.spend(1):
+                yield
+        if budget.spend(1):
+            yield
+    return [AddPartitionsToTxnTopic(name, tuple(of_topic)) for name, of_topic in partitions.items()]
 
 
 def _refused(
-    view: BrokerView, context: RequestContext, transaction: AddPartitionsToTxnTransaction
-) -> AddPartitionsToTxnResult | None:
+    view: BrokerView, context: RequestContext, transaction: AddPartitionsToTxnTransaction, budget: SliceBudget
+) -> Slices[AddPartitionsToTxnResult | None]:
     """Return the result of a transaction that goes to no shard; None if it may."""
     transactional_id, names = transaction.transactional_id, {topic.name for topic in transaction.topics}
     is_client = context.api_version < _BROKERS_SINCE
@@ -117,6 +145,8 @@ def _refused(
                 error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             is_refused = is_refused or error is not ErrorCode.OPERATION_NOT_ATTEMPTED
             results.append(AddPartitionsToTxnPartitionResult(index, error))
+            if budget.spend(DECISION_VISITS):
+                yield
         topics.append(AddPartitionsToTxnTopicResult(topic.name, results))
     if is_refused:
         return AddPartitionsToTxnResult(transactional_id, topics)

@@ -51,9 +51,10 @@ def _described(view: BrokerView, request: DescribeLogDirsRequest) -> Slices[Wire
     if request.topics is not None:
         wanted = set()
         for topic in request.topics:
-            wanted.update(TopicPartition(topic.topic, index) for index in topic.partitions)
-            if budget.spend(len(topic.partitions)):
-                yield
+            for index in topic.partitions:
+                wanted.add(TopicPartition(topic.topic, index))
+                if budget.spend(1):
+                    yield
     topics: dict[str, dict[str, DescribeLogDirsTopic]] = {}
     # Those of now: replicas come and go between the slices.
     for log in list(replicas.logs.logs()) if replicas.is_started else ():

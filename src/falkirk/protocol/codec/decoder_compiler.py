@@ -29,7 +29,7 @@ OBJECT_WEIGHT: Final = 4
 UNKNOWN_TAGS_MAX: Final = 16
 """Tagged fields of a struct in a request that are not known here, or repeated: no API has had so many in all."""
 _ELEMENTS_PER_SLICE: Final = 1_024
-"""Less than 1 ms; a power of two."""
+"""Less than 1 ms."""
 # Up to here a copy costs less than a view.
 _OWN_RECORDS_BYTES_MAX: Final = 16 * 1024
 _FORMAT_NAME = str.maketrans({">": "", "?": "t"})
@@ -279,7 +279,10 @@ class _DecoderCompiler:
     def _after_element(self) -> None:
         if self._in_slices:
             self.source.line("k += 1")
-            self.source.line(f"if not k & {_ELEMENTS_PER_SLICE - 1}: yield")
+            self._pause()
+
+    def _pause(self) -> None:
+        self.source.line(f"if k >= {_ELEMENTS_PER_SLICE}: k = 0; yield")
 
     def _elements(self, field: WireField, length: str) -> str:
         source = self.source
@@ -322,9 +325,7 @@ class _DecoderCompiler:
         run, guess = source.name("run"), source.name("g")
         source.first_line(f"{run} = {'None' if has_arrays(layout) else shapes + '[()]'}")
         with source.block(f"if {run} and {length} >= {REGUESS_MIN}:"):
-            source.line(f"{result}, p, inner = {run}(buf, p, {length})")
-            source.line(f"if {result}: {length} = 0")
-            self._count("inner")
+            self._alike(run, result, length)
         if not has_arrays(layout):
             with source.block(f"for _ in range({length}):"):
                 source.line(f"{result}.append({self.struct(layout)})")
@@ -340,9 +341,22 @@ class _DecoderCompiler:
             with source.block(f"if {guess}{tags}:"):
                 source.line(f"{guess} = False")
                 source.line(f"{run} = {shapes}[{''.join(f'{name}, ' for name in lengths)}]")
-                source.line(f"more, p, inner = {run}(buf, p, {length})")
-                self._count("inner")
-                source.line(f"if more: {result} += more; break")
+                self._alike(run, result, length)
+
+    def _alike(self, run: str, result: str, length: str) -> None:
+        """Read elements of one shape, all that are left or, in slices, as many as have it of some at a time."""
+        source = self.source
+        if not self._in_slices:
+            source.line(f"more, p, inner = {run}(buf, p, {length})")
+            self._count("inner")
+            source.line(f"if more: {result} += more; {length} = 0")
+            return
+        with source.block(f"while {length}:"):
+            source.line(f"more, p, inner = {run}(buf, p, min({length}, {_ELEMENTS_PER_SLICE}))")
+            source.line("if not more: break")
+            self._count("inner")
+            source.line(f"{result} += more; {length} -= len(more); k += len(more)")
+            self._pause()
 
     def _tags(self, layout: StructLayout, values: dict[str, str]) -> None:
         """Read the tagged fields: known ones into `values`, the others as they are."""

@@ -74,7 +74,7 @@ class IsrChange:
         partition = topic.partition(index)
         if partition is None:
             return PartitionData(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        isr = self._new_isr(requested)
+        isr = self._new_isr(partition, requested)
         error = self._isr_error(partition, requested, isr)
         if error is not ErrorCode.NONE:
             return PartitionData(index, error)
@@ -104,8 +104,13 @@ class IsrChange:
             partition_epoch=partition.partition_epoch,
         )
 
-    def _new_isr(self, requested: RequestedPartition) -> dict[int, int]:
-        """Return the broker epochs of the new ISR, in its order; -1: not told, so not checked."""
+    def _new_isr(self, partition: Partition, requested: RequestedPartition) -> dict[int, int]:
+        """Return the broker epochs of the new ISR, in its order; -1: not told, so not checked.
+
+        Nothing for one of more members than the partition has replicas, however many.
+        """
+        if len(requested.new_isr or requested.new_isr_with_epochs) > len(partition.replicas):
+            return {}
         if self._api_version < 3:
             return dict.fromkeys(requested.new_isr, -1)
         return {broker.broker_id: broker.broker_epoch for broker in requested.new_isr_with_epochs}
