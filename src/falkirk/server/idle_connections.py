@@ -12,34 +12,37 @@ if TYPE_CHECKING:
 
 
 class IdleConnections:
-    """Connections by their last activity, the longest idle first. Each operation takes constant time."""
+    """Connections by their last activity, the longest idle first. Each operation takes constant time.
+
+    Times are seconds of the loop's clock, which it reads once in a round.
+    """
 
     def __init__(self, max_idle_ms: int) -> None:
-        self._max_idle_ms = max_idle_ms
-        self._last_ms: OrderedDict[Peer, int] = OrderedDict()
+        self._max_idle_s = max_idle_ms / 1000
+        self._last_s: OrderedDict[Peer, float] = OrderedDict()
 
-    def touch(self, peer: Peer, now_ms: int) -> None:
+    def touch(self, peer: Peer, now_s: float) -> None:
         """Record activity on a connection."""
-        self._last_ms[peer] = now_ms
-        self._last_ms.move_to_end(peer)
+        self._last_s[peer] = now_s
+        self._last_s.move_to_end(peer)
 
     def remove(self, peer: Peer) -> None:
         """Remove a connection."""
-        self._last_ms.pop(peer, None)
+        self._last_s.pop(peer, None)
 
     def longest_idle(self, is_wanted: Callable[[Peer], bool]) -> Peer | None:
         """Return the one of some connections that is idle for longest."""
-        return next(filter(is_wanted, self._last_ms), None)
+        return next(filter(is_wanted, self._last_s), None)
 
     @property
-    def next_check_ms(self) -> int | None:
+    def next_check_s(self) -> float | None:
         """When the longest idle connection expires; None if none can."""
-        if self._max_idle_ms < 0 or not self._last_ms:
+        if self._max_idle_s < 0 or not self._last_s:
             return None
-        return next(iter(self._last_ms.values())) + self._max_idle_ms
+        return next(iter(self._last_s.values())) + self._max_idle_s
 
-    def expired(self, now_ms: int) -> Iterator[Peer]:
+    def expired(self, now_s: float) -> Iterator[Peer]:
         """Remove and yield the expired connections."""
-        while (check_ms := self.next_check_ms) is not None and check_ms <= now_ms:
-            peer, _ = self._last_ms.popitem(last=False)
+        while (check_s := self.next_check_s) is not None and check_s <= now_s:
+            peer, _ = self._last_s.popitem(last=False)
             yield peer

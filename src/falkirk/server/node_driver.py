@@ -235,7 +235,7 @@ class NodeDriver:
     def peer_sent(self, peer: Peer, data: bytes) -> None:
         """Pass bytes to the node."""
         if peer.connection_id in self._peers:
-            self._idle.touch(peer, self._clock.now_ms())
+            self._idle.touch(peer, self._loop.time())
             event = BytesReceived(peer.connection_id, data)
             if peer.listener is None:
                 self._events.append(event)
@@ -246,7 +246,7 @@ class NodeDriver:
 
     def peer_is_active(self, peer: Peer) -> None:
         """Record that a connection is not idle."""
-        self._idle.touch(peer, self._clock.now_ms())
+        self._idle.touch(peer, self._loop.time())
         if self._idle_check is None:
             self._check_idle()
 
@@ -462,12 +462,11 @@ class NodeDriver:
 
     def _check_idle(self) -> None:
         self._idle_check = None
-        now_ms = self._clock.now_ms()
-        for peer in self._idle.expired(now_ms):
+        for peer in self._idle.expired(self._loop.time()):
             peer.cut_off(_IDLE)
-        next_ms = self._idle.next_check_ms
-        if next_ms is not None:
-            self._idle_check = self._loop.call_later(max(0, next_ms - now_ms) / 1000, self._check_idle)
+        next_s = self._idle.next_check_s
+        if next_s is not None:
+            self._idle_check = self._loop.call_at(next_s, self._check_idle)
 
     async def _end(self) -> None:
         """Let pending writes finish, for a moment, and close everything."""
