@@ -145,7 +145,7 @@ class Node:
         self._controller_ranges = listener_ranges(config, ListenerKind.CONTROLLER)
         self._kraft_version = self._raft.kraft_version
         self._unregistration: Unregistration | None = None
-        self._is_started = False
+        self._is_started = self._has_ticked = False
         self._shutdown = Shutdown(step, self._raft, applier, self._broker, run_quorum=self._quorum.run, effects=emit)
         self._due_ms: int | None = now_ms
         self._is_stopped = False
@@ -243,13 +243,16 @@ class Node:
                     self._clients.received(event.connection_id, event.data, now_ms)
                 else:
                     self._handle_event(event)
-            broker = self._broker
+            # Bytes that are kept, or answered from memory, change nothing there.
+            broker = self._broker if self._step.api_keys or self._has_ticked else None
             if broker is not None:
                 broker.complete()
+            self._has_ticked = False
             # Most requests are answered from memory, or wait, and need no periodic work.
             if self._step.has_work or (self._due_ms is not None and now_ms >= self._due_ms):
                 self._tick()
                 self._start_if_ready()
+                self._has_ticked = True
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
             elif broker is not None:
                 self._due_ms = _earlier(self._due_ms, broker.next_deadline_ms)
