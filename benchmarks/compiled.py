@@ -1,4 +1,4 @@
-"""The frequent requests of a broker on the compiled build, against the source: processor time of `Node.step`.
+"""The frequent requests of a broker on the compiled build, against the source: processor time of `Node.step` or more.
 
 No budget: it tells what compiling brings. `make compiled` makes the build; FALKIRK_COMPILED_BUILD names another folder.
 """
@@ -23,7 +23,7 @@ def main() -> None:
     turns = [(seconds(is_pure=False), seconds(is_pure=True)) for _ in range(TURNS)]
     for name in turns[0][0]:
         ours, peer = ([turn[side][name] for turn in turns] for side in (0, 1))
-        print_line(f"{name}, Node.step, compiled", ours, peer, budget=None, against="the source")
+        print_line(f"{name}, compiled", ours, peer, budget=None, against="the source")
 
 
 def seconds(*, is_pure: bool) -> dict[str, float]:

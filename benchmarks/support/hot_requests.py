@@ -1,10 +1,14 @@
 """The requests that a broker gets most, sent to a node in this process whose disk is memory; each step is measured.
 
+Some are measured with the driver, too: from a connection's bytes to the bytes for its transport, which is none.
+
 `hot_requests.py [--profile NAME]` prints the processor time of a request of each kind, in seconds, as one JSON object.
 """
 
+import asyncio
 import cProfile
 import gc
+import io
 import json
 import pstats
 import sys
@@ -41,6 +45,13 @@ from falkirk.protocol.messages.produce_request import PartitionProduceData, Topi
 from falkirk.protocol.messages.sync_group_request import SyncGroupRequestAssignment
 from falkirk.protocol.record import Record
 from falkirk.protocol.schema import WireMessage
+from falkirk.server import process
+from falkirk.server.clock import Clock
+from falkirk.server.connection_limits import ConnectionLimits, LimitSettings
+from falkirk.server.fact_log import FactLog, LogFormat, LogLevel
+from falkirk.server.garbage_collector import GarbageCollector, Held
+from falkirk.server.node_driver import NodeDriver
+from falkirk.server.step_meter import StepMeter
 from support.large_image import AWAY, RELEASE, cluster_records, image_of
 from support.plays import active_controller, check, start_broker
 from support.stepped_cluster import NOW_MS, MeasuredNode, SteppedCluster, snapshot_bytes
@@ -54,6 +65,7 @@ RANGE = "range"
 SECONDS = 0.25
 TURNS = 5
 CLIENT_ID = 1_000_000
+DRIVEN = ("produce 1 KB", "offset commit, 1 partition", "heartbeat", "ApiVersions")
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,11 @@ class Client:
         self._connection = Connection(role=Role.CLIENT, client_id="client")
         self._now_ms = NOW_MS + 10_000_000
         self._node.step([ConnectionAccepted(CLIENT_ID, "PLAINTEXT", "127.0.0.1")], self._now_ms)
+
+    @property
+    def now_ms(self) -> int:
+        """The time of its last step."""
+        return self._now_ms
 
     def ask(self, request: WireMessage, version: int) -> WireMessage:
         """Return the response to a request; time passes until it comes."""
@@ -105,6 +122,78 @@ class Client:
 
     def _step(self, events: Sequence[BytesReceived]) -> bytes:
         return b"".join(bytes(piece) for piece in sends(self._node.step(events, self._now_ms)))
+
+
+class FixedClock(Clock):
+    """Stands still, so that steps have no periodic work."""
+
+    def __init__(self, now_ms: int) -> None:
+        self._now_ms = now_ms
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+
+class NoTransport(asyncio.Transport):
+    """A transport whose other side is nobody."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 1)})
+        self.writes = 0
+
+    def writelines(self, _pieces: object) -> None:
+        self.writes += 1
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def is_closing(self) -> bool:
+        return False
+
+
+class DrivenClient:
+    """A client of a driver of the node, in one process with it."""
+
+    def __init__(self, node: MeasuredNode, now_ms: int) -> None:
+        driver = NodeDriver(
+            node.node,
+            clock=FixedClock(now_ms),
+            log=FactLog(io.StringIO(), LogFormat.TEXT, LogLevel.INFO),
+            limits=ConnectionLimits(LimitSettings()),
+            meter=StepMeter(),
+            garbage=GarbageCollector(Held),
+            max_idle_ms=-1,
+            connect_timeout_ms=1_000,
+        )
+        self._transport = NoTransport()
+        self._peer = driver.accept("PLAINTEXT")
+        self._peer.connection_made(self._transport)
+
+    async def seconds(self, kind: Kind, repeats: int) -> float:
+        """Return the processor time of one request, a round of the loop included."""
+        _, data = Connection(role=Role.CLIENT, client_id="client").send_request(kind.request, kind.version)
+        before = self._transport.writes
+        start = time.process_time()
+        for _ in range(repeats):
+            self._peer.data_received(data)
+            await asyncio.sleep(0)
+        taken = time.process_time() - start
+        assert self._transport.writes - before >= repeats - 1, kind
+        return taken / repeats
+
+
+async def driven(node: MeasuredNode, client: Client, wanted: Mapping[str, Kind]) -> dict[str, float]:
+    """Return the processor time of a request of each kind, by name."""
+    driven_client = DrivenClient(node, client.now_ms)
+    await asyncio.sleep(0)
+    taken = {}
+    for name, kind in wanted.items():
+        repeats = max(round(SECONDS / TURNS / await driven_client.seconds(kind, 20)), 1)
+        taken[f"{name}, with the driver"] = min([await driven_client.seconds(kind, repeats) for _ in range(TURNS)])
+    return taken
 
 
 def sends(effects: Sequence[object]) -> list[bytes]:
@@ -182,7 +271,8 @@ def measured(profiled: str | None) -> Mapping[str, float]:
     _, node = broker()
     client = Client(node)
     taken: dict[str, float] = {}
-    for name, kind in kinds(client).items():
+    wanted = kinds(client)
+    for name, kind in wanted.items():
         if profiled not in (None, name):
             continue
         once = min(client.seconds(kind, 20) for _ in range(3))
@@ -192,7 +282,9 @@ def measured(profiled: str | None) -> Mapping[str, float]:
             profile = cProfile.Profile(time.process_time)
             profile.runcall(client.seconds, kind, repeats)
             pstats.Stats(profile).sort_stats("tottime").print_stats(60)
-        taken[name] = min(client.seconds(kind, repeats) for _ in range(TURNS))
+        taken[f"{name}, Node.step"] = min(client.seconds(kind, repeats) for _ in range(TURNS))
+    if profiled is None:
+        taken |= process.run(driven(node, client, {name: wanted[name] for name in DRIVEN}))
     return taken
 
 

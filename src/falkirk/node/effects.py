@@ -28,7 +28,7 @@ class Send(msgspec.Struct, frozen=True):
     """Write bytes, in order per connection. On a closed connection it does nothing."""
 
     connection_id: int
-    data: bytes
+    data: bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)

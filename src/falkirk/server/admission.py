@@ -23,7 +23,7 @@ class Admission:
     def __init__(
         self,
         limits: ConnectionLimits[Peer],
-        idle: IdleConnections,
+        idle: IdleConnections[Peer],
         *,
         clock: Clock,
         log: FactLog,

@@ -51,7 +51,7 @@ _STEP_BYTES_MIN: Final = 1024
 _LONG_STEP_MS: Final = 100
 _SHORT_STEP_MS: Final = 20
 # Ample for a handshake of two or three round trips.
-HANDSHAKE_TIMEOUT_S: Final = 30.0
+HANDSHAKE_TIMEOUT_S = 30.0
 _SLOW_HANDSHAKE: Final = "TLS: no handshake in time"
 _IDLE: Final = "nothing came or went for connections.max.idle.ms"
 _LINGER_S: Final = 1.0
@@ -129,7 +129,7 @@ class NodeDriver:
         self._is_step_due = False
         self._wakeup: asyncio.TimerHandle | None = None
         self._wakeup_ms: int | None = None
-        self._idle = IdleConnections(max_idle_ms)
+        self._idle: IdleConnections[Peer] = IdleConnections(max_idle_ms)
         self.admission = Admission(limits, self._idle, clock=clock, log=log, admitted=self._admitted)
         self._connect_timeout_s = connect_timeout_ms / 1000
         self._idle_check: asyncio.TimerHandle | None = None
@@ -344,7 +344,7 @@ class NodeDriver:
 
     def _execute_all(self, effects: Sequence[Any]) -> None:  # Any: see `DrivenNode.step`
         """Execute effects, with one write for all that a connection is sent; only facts may overtake it."""
-        unsent: dict[int, list[bytes]] = {}
+        unsent: dict[int, list[bytes | memoryview]] = {}
         for effect in effects:
             if type(effect) is Send:
                 pieces = unsent.get(effect.connection_id)
@@ -359,7 +359,7 @@ class NodeDriver:
                 self._execute(effect)
         self._send(unsent)
 
-    def _send(self, unsent: dict[int, list[bytes]]) -> None:
+    def _send(self, unsent: dict[int, list[bytes | memoryview]]) -> None:
         for connection_id, pieces in unsent.items():
             peer = self._peers.get(connection_id)
             if peer is not None:

@@ -180,7 +180,7 @@ class Peer(asyncio.Protocol):
         self._transport = None
         self._observer.peer_lost(self, reason)
 
-    def write(self, pieces: Sequence[bytes]) -> None:
+    def write(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Send pieces by one call of the system; a peer that leaves too many bytes unread is cut off."""
         transport = self._transport
         if transport is None or transport.is_closing():

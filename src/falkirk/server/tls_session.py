@@ -76,7 +76,7 @@ class TlsSession:
             raise TlsFailedError(_reason(error)) from error
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Encrypt bytes to send."""
         self._object.write(data)
 

@@ -203,7 +203,7 @@ class Host:
             case Connect(connection_id, endpoint, _):
                 self._network.connect(self.name, connection_id, endpoint)
             case Send(connection_id, data):
-                self._network.send(self.name, connection_id, data)
+                self._network.send(self.name, connection_id, bytes(data))
             case Close(connection_id):
                 self._network.close(self.name, connection_id)
             case Fact(level, event, fields):
