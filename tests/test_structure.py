@@ -22,7 +22,6 @@ UNUSED: dict[str, str] = {
     "falkirk.client.groups.blocking.GroupAdmin.find_coordinators": PYTHON_API,
     "falkirk.watch.alarms._NoRedirects.redirect_request": CALLED_BY_LIBRARY,
     "falkirk.pipeline.transforms.client_blockers.client_blockers": PYTHON_API,
-    "falkirk.server.peer.Peer.connection_made": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.pause_writing": CALLED_BY_LIBRARY,
     "falkirk.server.peer.Peer.resume_writing": CALLED_BY_LIBRARY,
     "falkirk.server.zookeeper_session._DirectHandler.dispatch_callback": CALLED_BY_LIBRARY,
