@@ -84,7 +84,7 @@ _COMES_AGAIN: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-_WORK: Final = "survey of coordinators"
+NAME: Final = "survey of coordinators"
 # Of a slice's visits: a record is a key, and a value that may list members or partitions.
 _VISITS_PER_RECORD: Final = 2
 _BYTES_PER_VISIT: Final = 100
@@ -213,7 +213,7 @@ class CoordinatorSurvey:
         if len(found) != 1 or code:
             self._refused(reading, code)
             return
-        self._step.works.begin(_WORK, self._add(reading, found[0]))
+        self._step.works.begin(NAME, self._add(reading, found[0]))
 
     def _add(self, reading: _Reading, piece: PartitionData) -> Slices[None]:
         """Survey a piece in slices, and go on behind it."""
@@ -234,7 +234,7 @@ class CoordinatorSurvey:
             self._fetch(reading)
 
     def _finish(self, reading: _Reading) -> None:
-        self._step.works.begin(_WORK, self._collect(reading))
+        self._step.works.begin(NAME, self._collect(reading))
 
     def _collect(self, reading: _Reading) -> Slices[None]:
         """Keep what was found in a partition, and go on with the next one."""
