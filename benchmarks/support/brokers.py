@@ -122,12 +122,12 @@ def end_offset(port: int, topic: str, partition: int) -> int:
     return found.offset
 
 
-def print_sides(name: str, ours: Side, theirs: Side, *, budget: float) -> None:
-    """Print the processor time per request first, the wall time beside it."""
+def print_sides(name: str, ours: Side, theirs: Side, *, budget: float, wall_budget: float | None = None) -> None:
+    """Print the processor time per request first, then the wall time, by default of the same budget."""
     cpu = [turn.cpu_seconds for turn in ours.turns], [turn.cpu_seconds for turn in theirs.turns]
     wall = [turn.seconds for turn in ours.turns], [turn.seconds for turn in theirs.turns]
     print_line(f"{name}, CPU per request", *cpu, budget=budget)
-    print_line(f"{name}, wall per request", *wall, budget=budget)
+    print_line(f"{name}, wall per request", *wall, budget=budget if wall_budget is None else wall_budget)
 
 
 def _led(port: int, names: list[str]) -> int:
