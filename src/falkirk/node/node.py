@@ -254,8 +254,8 @@ class Node:
                 self._start_if_ready()
                 self._has_ticked = True
                 self._due_ms = min((time for time in self._times() if time is not None), default=None)
-            elif broker is not None:
-                self._due_ms = _earlier(self._due_ms, broker.next_deadline_ms)
+            elif broker is not None and (deadline_ms := broker.next_deadline_ms) is not None:
+                self._due_ms = deadline_ms if self._due_ms is None else min(self._due_ms, deadline_ms)
         except UnfitError as error:
             self._leave(str(error))
         except (FatalError, CorruptFileError) as fatal_error:
@@ -497,7 +497,3 @@ class Node:
             yield self._broker.next_wakeup_ms
         yield self._shutdown.deadline_ms
         yield self._step.now_ms if self._step.works.is_busy or self._quorum.is_unsynced else None
-
-
-def _earlier(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else min(one, other)
