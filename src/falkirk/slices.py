@@ -37,6 +37,26 @@ class SliceBudget:
         return True
 
 
+class Turn:
+    """What one piece of sliced work at a time may have."""
+
+    __slots__ = ("_holder",)
+
+    def __init__(self) -> None:
+        self._holder: object = None
+
+    def take(self, holder: object) -> Slices[None]:
+        """Wait until nobody else has it, and have it then."""
+        while self._holder is not None and self._holder is not holder:
+            yield
+        self._holder = holder
+
+    def give_back(self, holder: object) -> None:
+        """Let another one have it, if this one has it."""
+        if self._holder is holder:
+            self._holder = None
+
+
 def pause_after(visits: int) -> Slices[None]:
     """End the slice after so many objects were visited at once, if they are a slice of their own."""
     if visits >= VISITS_PER_SLICE:

@@ -7,7 +7,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from raised import raised
 
-from falkirk.protocol.compression import Compression, UncompressedTooLargeError, compress, decompress
+from falkirk.protocol.compression import (
+    Compression,
+    UncompressedTooLargeError,
+    compress,
+    compressed_pieces,
+    decompress,
+    decompressed_pieces,
+)
 from falkirk.protocol.errors import RemoteProtocolError
 
 CODECS = list(Compression)
@@ -99,6 +106,21 @@ def test_hostile_bytes_raise_one_error_or_are_read(codec, data, cut):
     for hostile in (data, compress(codec, b"x" * 100)[:cut] + data):
         error = raised(RemoteProtocolError, partial(decompress, codec, hostile, bytes_max=10_000))
         assert error is None or codec.name.lower() in error.reason
+        pieces = decompressed_pieces(codec, hostile, bytes_max=10_000)
+        in_pieces = raised(RemoteProtocolError, partial(list, pieces))
+        assert str(in_pieces) == str(error)
+
+
+@pytest.mark.parametrize("codec", Compression)
+def test_pieces_make_the_whole(codec):
+    data = Random(1).randbytes(100_000) + bytes(3 << 20)
+    packed = b"".join(compressed_pieces(codec, data))
+    assert packed == compress(codec, data)
+    assert b"".join(decompressed_pieces(codec, packed)) == data
+    sizes = [len(piece) for piece in decompressed_pieces(codec, packed)]
+    assert (len(sizes) > 3 and max(sizes) <= 1 << 20) or codec not in (Compression.GZIP, Compression.SNAPPY)
+    with pytest.raises(UncompressedTooLargeError):
+        list(decompressed_pieces(codec, packed, bytes_max=len(data) - 1))
 
 
 def test_a_snappy_block_that_promises_too_much_is_not_even_tried():

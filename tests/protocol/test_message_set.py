@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from falkirk.protocol.compression import Compression, UncompressedTooLargeError, compress
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.message_set import CorruptMessageError, MessageTooLargeError, read_messages, unwrap
+from falkirk.slices import exhaust
 
 FIELD = st.none() | st.binary(max_size=30)
 MESSAGES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2**40), FIELD, FIELD), min_size=1, max_size=4)
@@ -57,15 +58,15 @@ def test_sizes_are_bounded():
     with pytest.raises(CorruptMessageError):
         list(read_messages(data[:8] + (13).to_bytes(4, "big") + data[12:]))
     with pytest.raises(UncompressedTooLargeError):
-        unwrap(wrapped(data), bytes_max=len(data) - 1)
+        exhaust(unwrap(wrapped(data), bytes_max=len(data) - 1))
 
 
 def test_a_wrapper_gives_what_is_in_it_with_its_own_append_time():
     inner = message(1, 5, b"a", b"1") + message(1, 6, b"b", b"2", offset=1)
-    assert [each.timestamp for each in unwrap(wrapped(inner, offset=1), bytes_max=1000)] == [5, 6]
+    assert [each.timestamp for each in exhaust(unwrap(wrapped(inner, offset=1), bytes_max=1000))] == [5, 6]
     # 0 is what some clients write.
-    assert [each.key for each in unwrap(wrapped(inner, offset=0), bytes_max=1000)] == [b"a", b"b"]
-    appended = unwrap(wrapped(inner, offset=1, attributes=9), bytes_max=1000)
+    assert [each.key for each in exhaust(unwrap(wrapped(inner, offset=0), bytes_max=1000))] == [b"a", b"b"]
+    appended = exhaust(unwrap(wrapped(inner, offset=1, attributes=9), bytes_max=1000))
     assert [each.timestamp for each in appended] == [7, 7]
 
 
@@ -81,4 +82,4 @@ def test_a_wrapper_gives_what_is_in_it_with_its_own_append_time():
 )
 def test_wrappers_that_can_not_be_are_refused(wrapper):
     with pytest.raises(RemoteProtocolError):
-        unwrap(wrapper, bytes_max=1000)
+        exhaust(unwrap(wrapper, bytes_max=1000))

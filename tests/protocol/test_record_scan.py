@@ -1,5 +1,8 @@
 """Walking over records tells what decoding them would."""
 
+from functools import reduce
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +11,7 @@ from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record import Record, decode_records
 from falkirk.protocol.record_batch import HEADER_BYTES
-from falkirk.protocol.record_scan import scan_records
+from falkirk.protocol.record_scan import joined, scan_parts, scan_records
 
 FIELD = st.none() | st.binary(max_size=20) | st.just(b"x" * 9000)
 RECORDS = st.lists(
@@ -72,3 +75,34 @@ def test_records_that_are_cut_off_or_too_many_are_refused(drawn, data):
         scan_records(batch + b"\0", HEADER_BYTES, len(records))
     with pytest.raises(RemoteProtocolError):
         scan_records(batch, HEADER_BYTES, len(records) + 1)
+
+
+@pytest.mark.parametrize("headers", [0, 5])
+@pytest.mark.parametrize("gap", [0, 1])
+def test_a_scan_in_parts_says_what_a_scan_at_once_says(headers, gap):
+    chance, records = Random(1), []
+    for index in range(2500):
+        fields = chance.randrange(10**6), chance.choice((None, b"k" * chance.randrange(99))), b"v" * chance.randrange(3)
+        records.append(Record(index + gap * (index > 2000), *fields, (("h", None),) * headers))
+    plain = build_batch(records, base_offset=0)[HEADER_BYTES:]
+    parts = list(scan_parts(plain, 0, len(records)))
+    assert len(parts) >= 3
+    assert (sum(part.record_count for part in parts), parts[-1].end) == (len(records), len(plain))
+    assert sum(part.header_count for part in parts) == headers * len(records)
+    assert reduce(joined, (part.scan for part in parts)) == scan_records(plain, 0, len(records))
+    for broken in (plain[:-1], plain + b"\0"):
+        with pytest.raises(RemoteProtocolError) as at_once:
+            scan_records(broken, 0, len(records))
+        with pytest.raises(RemoteProtocolError) as in_parts:
+            list(scan_parts(broken, 0, len(records)))
+        assert str(in_parts.value) == str(at_once.value)
+
+
+def test_a_record_has_a_limited_number_of_headers():
+    for count in (10_000, 10_001):
+        plain = build_batch([Record(0, 0, None, None, (("", None),) * count)], base_offset=0)[HEADER_BYTES:]
+        if count == 10_000:
+            assert scan_records(plain, 0, 1).is_consecutive
+        else:
+            with pytest.raises(RemoteProtocolError, match="10001 headers"):
+                scan_records(plain, 0, 1)

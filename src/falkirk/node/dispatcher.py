@@ -261,7 +261,8 @@ class Dispatcher:
 
     def _start(self, request: OpenRequest, route: AnyRoute, result: AnswerLater | AnswerLaterInSlices) -> None:
         if isinstance(result, AnswerLaterInSlices):
-            if result.is_exclusive:
+            # One that is verified meanwhile came before the one that others wait for.
+            if result.is_exclusive and request.client.exclusive is None:
                 request.client.exclusive = request
             self._step.works.begin("large request", self._measured(request, self._large(request, route, result)))
             return

@@ -6,7 +6,7 @@ hostile batch costs at most a small multiple of what it really holds, and never 
 
 import enum
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import cramjam
 
@@ -14,6 +14,9 @@ from falkirk.protocol.errors import RemoteProtocolError
 
 UNCOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
 """Default bound. Producers limit a request to 1 MiB before compression, so real batches stay far below."""
+COMPRESSED_AT_ONCE = 256 * 1024
+"""Of so many bytes at most `compressed_pieces` makes a piece: up to 20 ms with gzip."""
+_UNCOMPRESSED_AT_ONCE = 1024 * 1024
 # GZIP: zlib of the standard library, because it can be told where to stop. Java's header has no time, no name, and
 # "unknown" as its operating system (since Java 16).
 _GZIP_HEADER = bytes.fromhex("1f8b08000000000000ff")
@@ -23,6 +26,8 @@ _UINT32 = 0xFFFFFFFF
 
 # What follows on the first member is given to zlib in pieces: of each it copies what stands behind a member's end.
 _GZIP_PIECE_BYTES = 4096
+# What is left of a piece of input is copied each time that a piece of output is full.
+_GZIP_INPUT_AT_ONCE = 64 * 1024
 
 # SNAPPY: Java's SnappyOutputStream (xerial) writes a header and blocks of 32 KiB, each behind its length. Others
 # (librdkafka, Sarama) write one raw block; a raw block can not begin with xerial's magic.
@@ -65,6 +70,11 @@ class Compression(enum.IntEnum):
 
 def compress(codec: Compression, data: bytes | bytearray) -> bytes:
     """Compress the records of a batch as a Kafka producer of magic 2 does."""
+    return bytes(data) if codec is Compression.NONE else b"".join(_COMPRESSORS[codec](data))
+
+
+def compressed_pieces(codec: Compression, data: bytes | bytearray) -> Iterator[bytes | bytearray]:
+    """Yield what `compress` returns in pieces (some are empty), one for each COMPRESSED_AT_ONCE bytes of `data`."""
     return _COMPRESSORS[codec](data)
 
 
@@ -82,11 +92,35 @@ def decompress(
     """
     try:
         return _DECOMPRESSORS[codec](data, bytes_max)
-    except (cramjam.DecompressionError, zlib.error, _MalformedError) as error:
-        raise RemoteProtocolError(f"{codec.name.lower()} data is damaged: {error}", offset=offset) from error
-    except _TooLargeError as too_large:
+    except (cramjam.DecompressionError, zlib.error, _MalformedError, _TooLargeError) as error:
+        raise _as_protocol_error(error, codec, offset=offset, bytes_max=bytes_max) from error
+
+
+def decompressed_pieces(
+    codec: Compression, data: bytes | memoryview, *, bytes_max: int = UNCOMPRESSED_BYTES_MAX
+) -> Iterator[bytes | bytearray | memoryview]:
+    """Yield what `decompress` returns in pieces (some are empty), each a bounded amount of work; raises as that does.
+
+    Gzip: up to 1 MiB each; snappy: its blocks. LZ4 and zstd make one piece: cramjam keeps no state between two calls.
+    """
+    if codec is Compression.GZIP:
+        pieces: Iterator[bytes | bytearray] = _gzip_pieces(data, bytes_max, _GZIP_INPUT_AT_ONCE, _UNCOMPRESSED_AT_ONCE)
+    elif codec is Compression.SNAPPY:
+        pieces = _snappy_pieces(data, bytes_max)
+    else:
+        yield decompress(codec, data, bytes_max=bytes_max)
+        return
+    try:
+        yield from pieces
+    except (cramjam.DecompressionError, zlib.error, _MalformedError, _TooLargeError) as error:
+        raise _as_protocol_error(error, codec, offset=0, bytes_max=bytes_max) from error
+
+
+def _as_protocol_error(error: Exception, codec: Compression, *, offset: int, bytes_max: int) -> RemoteProtocolError:
+    if isinstance(error, _TooLargeError):
         reason = f"{codec.name.lower()} data holds more than {bytes_max} bytes"
-        raise UncompressedTooLargeError(reason, offset=offset) from too_large
+        return UncompressedTooLargeError(reason, offset=offset)
+    return RemoteProtocolError(f"{codec.name.lower()} data is damaged: {error}", offset=offset)
 
 
 class _MalformedError(Exception):
@@ -97,8 +131,8 @@ class _TooLargeError(Exception):
     """More would come out than the caller allows."""
 
 
-def _compress_none(data: bytes | bytearray) -> bytes:
-    return bytes(data)
+def _compress_none(data: bytes | bytearray) -> Iterator[bytes | bytearray]:
+    yield data
 
 
 def _decompress_none(data: bytes | memoryview, bytes_max: int) -> bytes | memoryview:
@@ -107,65 +141,86 @@ def _decompress_none(data: bytes | memoryview, bytes_max: int) -> bytes | memory
     return data
 
 
-def _compress_gzip(data: bytes | bytearray) -> bytes:
+def _compress_gzip(data: bytes | bytearray) -> Iterator[bytes]:
     deflate = zlib.compressobj(wbits=-_GZIP_WINDOW_BITS)
-    body = deflate.compress(data) + deflate.flush()
-    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & _UINT32).to_bytes(4, "little")
-    return _GZIP_HEADER + body + trailer
+    yield _GZIP_HEADER
+    crc = 0
+    for part in _parts(data):
+        crc = zlib.crc32(part, crc)
+        yield deflate.compress(part)
+    yield deflate.flush() + crc.to_bytes(4, "little") + (len(data) & _UINT32).to_bytes(4, "little")
+
+
+def _parts(data: bytes | bytearray) -> Iterator[memoryview]:
+    view = memoryview(data)
+    for start in range(0, len(view), COMPRESSED_AT_ONCE):
+        yield view[start : start + COMPRESSED_AT_ONCE]
 
 
 def _decompress_gzip(data: bytes | memoryview, bytes_max: int) -> bytes:
-    view = memoryview(data)
-    parts: list[bytes] = []
-    left, at = bytes_max, 0
-    piece = len(view)
-    while at < len(view) or not parts:
-        inflate = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS + _GZIP_WRAPPER)
-        while not inflate.eof:
-            # One byte more than allowed tells "exactly full" from "too much"; 0 would mean "no limit".
-            part = inflate.decompress(view[at : at + piece], left + 1)
-            left -= len(part)
-            if left < 0:
-                raise _TooLargeError
-            parts.append(part)
-            at = min(at + piece, len(view))
-            if at == len(view) and not inflate.eof:
-                raise _MalformedError("stream ends early")
-        at -= len(inflate.unused_data)
-        piece = _GZIP_PIECE_BYTES
+    parts = list(_gzip_pieces(data, bytes_max, max(len(data), 1), bytes_max + 1))
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _compress_snappy(data: bytes | bytearray) -> bytes:
-    out = bytearray(_XERIAL_HEADER)
+def _gzip_pieces(data: bytes | memoryview, bytes_max: int, input_bytes: int, piece_bytes: int) -> Iterator[bytes]:
+    """Yield pieces of `piece_bytes` at most, each from `input_bytes` at most."""
     view = memoryview(data)
-    for start in range(0, len(view), _XERIAL_BLOCK_BYTES):
-        block = bytes(cramjam.snappy.compress_raw(view[start : start + _XERIAL_BLOCK_BYTES]))
-        out += len(block).to_bytes(4, "big")
-        out += block
-    return bytes(out)
+    left, at = bytes_max, 0
+    is_first = True
+    while at < len(view) or is_first:
+        inflate = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS + _GZIP_WRAPPER)
+        while not inflate.eof:
+            # One byte more than allowed tells "exactly full" from "too much"; 0 would mean "no limit".
+            part_bytes = min(left + 1, piece_bytes)
+            part = inflate.decompress(view[at : at + input_bytes], part_bytes)
+            left -= len(part)
+            if left < 0:
+                raise _TooLargeError
+            at = min(at + input_bytes, len(view)) - len(inflate.unconsumed_tail)
+            if len(part) < part_bytes and at == len(view) and not inflate.eof:
+                raise _MalformedError("stream ends early")
+            yield part
+        at -= len(inflate.unused_data)
+        is_first, input_bytes = False, min(input_bytes, _GZIP_PIECE_BYTES)
+
+
+def _compress_snappy(data: bytes | bytearray) -> Iterator[bytes]:
+    yield _XERIAL_HEADER
+    for part in _parts(data):
+        out = bytearray()
+        for start in range(0, len(part), _XERIAL_BLOCK_BYTES):
+            block = bytes(cramjam.snappy.compress_raw(part[start : start + _XERIAL_BLOCK_BYTES]))
+            out += len(block).to_bytes(4, "big")
+            out += block
+        yield bytes(out)
 
 
 def _decompress_snappy(data: bytes | memoryview, bytes_max: int) -> bytes | bytearray:
+    return b"".join(_snappy_pieces(data, bytes_max))
+
+
+def _snappy_pieces(data: bytes | memoryview, bytes_max: int) -> Iterator[bytearray]:
     view = memoryview(data)
     if view[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
-        return _raw_snappy(view, bytes_max)
-    out = bytearray()
-    at = 0
+        yield _raw_snappy(view, bytes_max)
+        return
+    left, at = bytes_max, 0
     while at < len(view):
         # Streams written one after the other repeat the header where a block's length would stand.
         if view[at : at + len(_XERIAL_MAGIC)] == _XERIAL_MAGIC:
             at += len(_XERIAL_HEADER)
+            yield bytearray()
             continue
         size = int.from_bytes(view[at : at + 4], "big")
         block = view[at + 4 : at + 4 + size]
         if len(view) - at < 4 or len(block) != size:
             raise _MalformedError("stream ends inside a block")
-        out += _raw_snappy(block, bytes_max - len(out))
+        piece = _raw_snappy(block, left)
+        left -= len(piece)
         at += 4 + size
+        yield piece
     if at > len(view):
         raise _MalformedError("stream ends inside its header")
-    return out
 
 
 def _raw_snappy(block: memoryview, bytes_max: int) -> bytearray:
@@ -183,33 +238,36 @@ def _raw_snappy(block: memoryview, bytes_max: int) -> bytearray:
     return out
 
 
-def _compress_lz4(data: bytes | bytearray) -> bytes:
-    out = bytearray(_LZ4_FRAME_HEADER)
-    view = memoryview(data)
-    for start in range(0, len(view), _LZ4_BLOCK_BYTES):
-        plain = view[start : start + _LZ4_BLOCK_BYTES]
-        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
-        if len(block) >= len(plain):
-            out += (len(plain) | _LZ4_STORED).to_bytes(4, "little")
-            out += plain
-        else:
-            out += len(block).to_bytes(4, "little")
-            out += block
-    out += _LZ4_END
-    return bytes(out)
+def _compress_lz4(data: bytes | bytearray) -> Iterator[bytes]:
+    yield _LZ4_FRAME_HEADER
+    for part in _parts(data):
+        out = bytearray()
+        for start in range(0, len(part), _LZ4_BLOCK_BYTES):
+            plain = part[start : start + _LZ4_BLOCK_BYTES]
+            block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+            if len(block) >= len(plain):
+                out += (len(plain) | _LZ4_STORED).to_bytes(4, "little")
+                out += plain
+            else:
+                out += len(block).to_bytes(4, "little")
+                out += block
+        yield bytes(out)
+    yield _LZ4_END
 
 
-def _decompress_lz4(data: bytes | memoryview, bytes_max: int) -> memoryview:
+def _decompress_lz4(data: bytes | memoryview, bytes_max: int) -> bytearray:
     return _into_growing(cramjam.lz4.decompress_into, data, bytes_max)
 
 
-def _compress_zstd(data: bytes | bytearray) -> bytes:
+def _compress_zstd(data: bytes | bytearray) -> Iterator[bytes]:
     stream = cramjam.zstd.Compressor(level=_ZSTD_LEVEL)
-    stream.compress(data)
-    return bytes(stream.finish())
+    for part in _parts(data):
+        stream.compress(bytes(part))
+        yield b""
+    yield bytes(stream.finish())
 
 
-def _decompress_zstd(data: bytes | memoryview, bytes_max: int) -> memoryview:
+def _decompress_zstd(data: bytes | memoryview, bytes_max: int) -> bytearray:
     return _into_growing(cramjam.zstd.decompress_into, data, bytes_max)
 
 
@@ -217,7 +275,7 @@ def _into_growing(
     decompress_into: Callable[[bytes | memoryview, bytearray], int],
     data: bytes | memoryview,
     bytes_max: int,
-) -> memoryview:
+) -> bytearray:
     """Decompress into a buffer that grows only as far as the data fills it (sizes in a frame's header may lie)."""
     if not data:
         raise _MalformedError("stream is empty")
@@ -230,13 +288,14 @@ def _into_growing(
             if _BUFFER_FULL not in str(error):
                 raise
         else:
-            return memoryview(out)[:size]
+            del out[size:]
+            return out
         if capacity >= bytes_max:
             raise _TooLargeError
         capacity = min(capacity * _GROWTH, bytes_max)
 
 
-_COMPRESSORS: dict[Compression, Callable[[bytes | bytearray], bytes]] = {
+_COMPRESSORS: dict[Compression, Callable[[bytes | bytearray], Iterator[bytes | bytearray]]] = {
     Compression.NONE: _compress_none,
     Compression.GZIP: _compress_gzip,
     Compression.SNAPPY: _compress_snappy,

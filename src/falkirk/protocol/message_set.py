@@ -8,12 +8,12 @@ The CRC covers everything behind it. A compressed message (a wrapper) has other 
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 
 import msgspec
 import xxhash
 
-from falkirk.protocol.compression import Compression, decompress
+from falkirk.protocol.compression import Compression, decompressed_pieces
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record_batch import (
     COMPRESSION_MASK,
@@ -26,6 +26,10 @@ from falkirk.protocol.record_batch import (
 
 MESSAGE_BYTES_MIN = 14
 """The least that a size may say, in any format: a message of magic 0 without key and value."""
+MESSAGES_AT_ONCE = 500
+"""How many are read between two yields: some 2 ms."""
+_VISITED_AT_ONCE = 10_000
+_SMALL_BYTES_MAX = 256 * 1024
 _CRC_AND_MAGIC = struct.Struct(">Ibb")
 _CRC_BYTES = 4
 
@@ -63,7 +67,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         return self.magic > 0 and bool(self.attributes & LOG_APPEND_TIME_BIT)
 
 
-def read_messages(buffer: bytes | memoryview, *, message_bytes_max: int | None = None) -> Iterator[Message]:
+def read_messages(buffer: bytes | bytearray | memoryview, *, message_bytes_max: int | None = None) -> Iterator[Message]:
     """Read messages one after the other; a cut-off one at the end is dropped, as Kafka's readers do.
 
     Raises CorruptMessageError, MessageTooLargeError, and RemoteProtocolError for fields that do not fit and a batch of
@@ -88,8 +92,20 @@ def read_messages(buffer: bytes | memoryview, *, message_bytes_max: int | None =
         at = end
 
 
-def unwrap(wrapper: Message, *, bytes_max: int) -> list[Message]:
-    """Return the messages of a wrapper with their own offsets and timestamps.
+def read_in_slices(
+    buffer: bytes | bytearray | memoryview, *, message_bytes_max: int | None = None
+) -> Generator[None, None, list[Message]]:
+    """Return all that `read_messages` yields; raises as that does."""
+    messages: list[Message] = []
+    for message in read_messages(buffer, message_bytes_max=message_bytes_max):
+        messages.append(message)
+        if len(messages) % MESSAGES_AT_ONCE == 0:
+            yield
+    return messages
+
+
+def unwrap(wrapper: Message, *, bytes_max: int) -> Generator[None, None, list[Message]]:
+    """Return the messages of a wrapper with their own offsets and timestamps, in slices.
 
     Raises RemoteProtocolError if they do not parse, there are none, the wrapper's offset is too small, or a message in
     it is compressed again; UncompressedTooLargeError beyond `bytes_max` bytes.
@@ -97,22 +113,32 @@ def unwrap(wrapper: Message, *, bytes_max: int) -> list[Message]:
     if wrapper.codec_number >= Compression.ZSTD or wrapper.value is None:
         reason = f"message of magic {wrapper.magic} can not wrap others with codec {wrapper.codec_number}"
         raise RemoteProtocolError(reason, offset=0)
-    codec = Compression(wrapper.codec_number)
-    data = wrapper.value
-    if codec is Compression.LZ4 and wrapper.magic == 0:
-        data = _with_right_checksum(data)
-    messages = list(read_messages(bytes(decompress(codec, data, bytes_max=bytes_max))))
+    messages = yield from read_in_slices((yield from _unwrapped(wrapper, bytes_max)))
     if not messages:
         raise RemoteProtocolError("compressed message has no messages in it", offset=0)
-    if any(message.codec_number for message in messages):
-        raise RemoteProtocolError("compressed message in a compressed message", offset=0)
+    for number, message in enumerate(messages, 1):
+        if message.codec_number:
+            raise RemoteProtocolError("compressed message in a compressed message", offset=0)
+        if number % _VISITED_AT_ONCE == 0:
+            yield
     # librdkafka once wrote 0 as the wrapper's offset.
     if wrapper.magic == 1 and wrapper.offset and wrapper.offset < messages[-1].offset:
         reason = f"wrapper has offset {wrapper.offset}, the last message in it {messages[-1].offset}"
         raise RemoteProtocolError(reason, offset=0)
-    if wrapper.is_log_append_time:
-        return [_at_append_time(message, wrapper.timestamp) for message in messages]
-    return messages
+    return (yield from _at_append_time(messages, wrapper.timestamp)) if wrapper.is_log_append_time else messages
+
+
+def _unwrapped(wrapper: Message, bytes_max: int) -> Generator[None, None, bytearray]:
+    codec, data = Compression(wrapper.codec_number), wrapper.value
+    assert data is not None, "the caller has looked"
+    if codec is Compression.LZ4 and wrapper.magic == 0:
+        data = _with_right_checksum(data)
+    plain = bytearray()
+    for piece in decompressed_pieces(codec, data, bytes_max=bytes_max):
+        plain += piece
+        if len(plain) > _SMALL_BYTES_MAX:
+            yield
+    return plain
 
 
 def _read_message(view: memoryview, at: int, end: int) -> Message:
@@ -149,8 +175,13 @@ def _read_field(view: memoryview, at: int, end: int) -> tuple[bytes | None, int]
     return bytes(view[start : start + size]), start + size
 
 
-def _at_append_time(message: Message, timestamp: int) -> Message:
-    return msgspec.structs.replace(message, timestamp=timestamp) if message.magic else message
+def _at_append_time(messages: Sequence[Message], timestamp: int) -> Generator[None, None, list[Message]]:
+    changed: list[Message] = []
+    for message in messages:
+        changed.append(msgspec.structs.replace(message, timestamp=timestamp) if message.magic else message)
+        if len(changed) % MESSAGES_AT_ONCE == 0:
+            yield
+    return changed
 
 
 def _with_right_checksum(frame: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Scans the records of a batch, without objects, for what a broker checks when it appends them."""
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from falkirk.protocol.errors import RemoteProtocolError
@@ -10,6 +11,11 @@ from falkirk.protocol.varint import decode_varint, decode_varlong
 _RUN_GUESS: Final = 64
 _RUN_MIN: Final = 16
 _FAILED_RUNS_MAX: Final = 4
+RECORDS_AT_ONCE: Final = 1_000
+"""How many records a part of `scan_parts` has at most: some 2 ms."""
+_HEADERS_AT_ONCE: Final = 4_000
+_RECORD_HEADERS_MAX: Final = 10_000
+"""Headers of a record, which are read in one piece: some 5 ms."""
 
 
 class RecordScan(NamedTuple):
@@ -23,28 +29,80 @@ class RecordScan(NamedTuple):
     """Offset deltas are 0, 1, 2, ..."""
 
 
+class ScannedPart(NamedTuple):
+    """Some records that follow on one another: the place behind the last one, their number, and their headers."""
+
+    end: int
+    record_count: int
+    header_count: int
+    scan: RecordScan
+
+
 def scan_records(data: bytes | bytearray, start: int, count: int) -> RecordScan:
     """Walk over `count` (> 0) records that reach from `start` to the end of `data`.
 
     Every size is checked against what it counts, headers included. Raises RemoteProtocolError (offsets count from the
     start of `data`) if a record does not fit.
     """
-    if count * RECORD_BYTES_MIN > len(data) - start:
-        raise RemoteProtocolError(f"{count} records can not stand in {len(data) - start} bytes", offset=start)
+    _check_count(data, start, count)
     try:
-        return _scan(data, start, count)
+        part = _scan(data, start, 0, count, len(data))
     except IndexError as error:
         raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+    _check_end(data, part.end, count)
+    return part.scan
 
 
-def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: C901, PLR0912, PLR0915 - one pass
+def scan_parts(data: bytes | bytearray, start: int, count: int) -> Iterator[ScannedPart]:
+    """Do what `scan_records` does in parts, each a bounded amount of work; `joined` makes one scan of theirs.
+
+    Raises as `scan_records` does, but not before it comes to the place.
+    """
+    _check_count(data, start, count)
+    at, index = start, 0
+    while index < count:
+        try:
+            part = _scan(data, at, index, min(index + RECORDS_AT_ONCE, count), _HEADERS_AT_ONCE)
+        except IndexError as error:
+            raise RemoteProtocolError("records end inside a record", offset=len(data)) from error
+        at = part.end
+        index += part.record_count
+        if index == count:
+            _check_end(data, at, count)
+        yield part
+
+
+def joined(scan: RecordScan, behind: RecordScan) -> RecordScan:
+    """Return the scan of all records from those of two parts, one behind the other."""
+    return RecordScan(
+        scan.first_timestamp_delta,
+        min(scan.timestamp_delta_min, behind.timestamp_delta_min),
+        max(scan.timestamp_delta_max, behind.timestamp_delta_max),
+        scan.has_null_key or behind.has_null_key,
+        scan.is_consecutive and behind.is_consecutive,
+    )
+
+
+def _check_count(data: bytes | bytearray, start: int, count: int) -> None:
+    if count * RECORD_BYTES_MIN > len(data) - start:
+        raise RemoteProtocolError(f"{count} records can not stand in {len(data) - start} bytes", offset=start)
+
+
+def _check_end(data: bytes | bytearray, at: int, count: int) -> None:
+    if at != len(data):
+        raise RemoteProtocolError(f"{len(data) - at} bytes follow the last of {count} records", offset=at)
+
+
+def _scan(data: bytes | bytearray, at: int, first_index: int, count: int, headers_max: int) -> ScannedPart:  # noqa: C901, PLR0912, PLR0915 - one pass
+    """Scan the records from that of `first_index`, at `at`, to the one before `count`; fewer beyond `headers_max`."""
     # All of a produce request's records come through here: varints of one and two bytes are read in place, which
     # takes half the time of a call for each, and those like the one before are read together.
     end = len(data)
     first = earliest = latest = None
     has_null_key = False
     is_consecutive = True
-    index, wanted, tries = -1, _RUN_GUESS, _FAILED_RUNS_MAX
+    header_count = 0
+    index, wanted, tries = first_index - 1, _RUN_GUESS, _FAILED_RUNS_MAX
     while (index := index + 1) < count:
         start = at
         size = data[at]
@@ -111,7 +169,11 @@ def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: 
         else:
             at += value >> 1
         if data[at]:
-            at = _skip_headers(data, at, body_end)
+            number, at = _skip_headers(data, at, body_end)
+            header_count += number
+            if header_count > headers_max:
+                # This is the last one.
+                count = index + 1
         else:
             at += 1
         if at != body_end:
@@ -130,12 +192,11 @@ def _scan(data: bytes | bytearray, at: int, count: int) -> RecordScan:  # noqa: 
             else:
                 wanted = _RUN_GUESS
                 tries -= alike < _RUN_MIN
-    if at != end:
-        raise RemoteProtocolError(f"{end - at} bytes follow the last of {count} records", offset=at)
     assert first is not None
     assert earliest is not None
     assert latest is not None
-    return RecordScan(first, earliest, latest, has_null_key, is_consecutive)
+    scan = RecordScan(first, earliest, latest, has_null_key, is_consecutive)
+    return ScannedPart(at, count - first_index, header_count, scan)
 
 
 def _refuse_unless_null(size: int, at: int) -> None:
@@ -143,22 +204,34 @@ def _refuse_unless_null(size: int, at: int) -> None:
         raise RemoteProtocolError(f"field of {_signed(size)} bytes", offset=at)
 
 
-def _skip_headers(data: bytes | bytearray, at: int, body_end: int) -> int:
+def _skip_headers(data: bytes | bytearray, at: int, body_end: int) -> tuple[int, int]:
+    """Return how many headers there are, and the place behind them."""
     count, at = decode_varint(data, at)
     if not 0 <= count <= body_end - at:
         raise RemoteProtocolError(f"record declares {count} headers in {body_end - at} bytes", offset=at)
+    if count > _RECORD_HEADERS_MAX:
+        raise RemoteProtocolError(f"record has {count} headers, {_RECORD_HEADERS_MAX} are allowed", offset=at)
     for _ in range(count):
-        size, at = decode_varint(data, at)
-        if size < 0:
-            raise RemoteProtocolError("key of a header is null", offset=at)
-        at += size
-        size, at = decode_varint(data, at)
-        if size < -1:
-            raise RemoteProtocolError(f"value of a header has {size} bytes", offset=at)
-        at += max(size, 0)
+        # Even, and of one byte: a size that is not negative.
+        if (size := data[at]) & 0x81:
+            size, at = decode_varint(data, at)
+            if size < 0:
+                raise RemoteProtocolError("key of a header is null", offset=at)
+            at += size
+        else:
+            at += 1 + (size >> 1)
+        if (size := data[at]) == 1:
+            at += 1
+        elif size & 0x81:
+            size, at = decode_varint(data, at)
+            if size < -1:
+                raise RemoteProtocolError(f"value of a header has {size} bytes", offset=at)
+            at += max(size, 0)
+        else:
+            at += 1 + (size >> 1)
         if at > body_end:
             raise RemoteProtocolError("record ends inside its headers", offset=body_end)
-    return at
+    return count, at
 
 
 def _unsigned(data: bytes | bytearray, at: int) -> tuple[int, int]:

@@ -14,9 +14,10 @@ from falkirk.protocol.compression import Compression, compress
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.record import Record
 from falkirk.protocol.record_batch import read_batches
+from falkirk.slices import SliceBudget, Turn, exhaust
 from falkirk.storage.log.append import AppendOrigin, AppendRefusedError
 from falkirk.storage.log.log_config import LogConfig
-from falkirk.storage.log.record_validator import validate_produced
+from falkirk.storage.log.record_validator import check_slices, is_old_or_compressed, validate_produced
 
 NOW = 1_700_000_000_000
 RECORDS = [Record(0, NOW - 5, b"a", b"first"), Record(1, NOW - 3, b"b", None), Record(2, NOW - 4, b"c", b"")]
@@ -36,15 +37,44 @@ def changed(data, at, value):
 
 
 def validate(data, config=None, *, origin=AppendOrigin.CLIENT, first_offset=70, leader_epoch=4):
-    return validate_produced(
+    fields = {
+        "topic": "t-0",
+        "config": config or LogConfig(),
+        "first_offset": first_offset,
+        "leader_epoch": leader_epoch,
+        "now_ms": NOW,
+    }
+    at_once = outcome(lambda: validate_produced(data, origin=origin, **fields))
+    if origin is AppendOrigin.CLIENT:
+        checked = exhaust(checking(data, config))
+        assert told(outcome(lambda: validate_produced(data, origin=origin, checked=checked, **fields))) == told(at_once)
+    if isinstance(at_once, AppendRefusedError):
+        raise at_once
+    return at_once
+
+
+def checking(data, config=None, *, turn=None, budget=None):
+    return check_slices(
         data,
         topic="t-0",
         config=config or LogConfig(),
-        first_offset=first_offset,
-        leader_epoch=leader_epoch,
         now_ms=NOW,
-        origin=origin,
+        turn=turn or Turn(),
+        budget=budget or SliceBudget(),
     )
+
+
+def outcome(validating):
+    try:
+        return validating()
+    except AppendRefusedError as refused:
+        return refused
+
+
+def told(result):
+    if isinstance(result, AppendRefusedError):
+        return result.error_code, result.message, result.record_errors
+    return bytes(result.data), result.batches, result.log_append_time_ms
 
 
 def refused(data, config=None, **how):
@@ -274,3 +304,41 @@ def test_timestamps_more_than_64_bits_apart_are_refused():
     without_first = batch([Record(0, 0, b"a", b"1"), Record(1, last, b"b", b"2")])
     assert [offset for offset, *_ in contents(validate(without_first, config))] == [70, 71]
     assert [offset for offset, *_ in contents(validate(head, config))] == [70, 71, 72]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("compression_type", ["producer", "zstd"])
+def test_many_records_are_checked_in_slices_as_few_are(codec, compression_type):
+    records = [
+        Record(each, NOW + each % 7, b"key" * (each % 5), None, (("h", b""),) * (each % 3)) for each in range(5000)
+    ]
+    config = LogConfig(compression_type=compression_type)
+    produced = batch(records, compression=codec)
+    assert contents(validate(produced, config)) == expected(records)
+    assert sum(1 for _ in checking(produced, config)) >= 3
+    broken = changed(batch(records), 50_000, b"\xff\xff\xff\xff\xff")
+    assert refused(broken, config).error_code is ErrorCode.INVALID_RECORD
+
+
+def test_faults_are_named_until_there_are_a_thousand():
+    records = [Record(each, NOW, None if each % 2 else b"k", b"v") for each in range(5000)]
+    found = exhaust(checking(batch(records), LogConfig(cleanup_policy=frozenset(("compact",))))).batch
+    assert found.error_code is ErrorCode.INVALID_RECORD
+    assert [each.batch_index for each in found.record_errors] == list(range(1, 2000, 2))
+
+
+def test_the_size_of_plain_records_alone_bounds_the_work():
+    assert not is_old_or_compressed(batch())
+    assert not is_old_or_compressed(b"")
+    assert is_old_or_compressed(batch(compression=Compression.LZ4))
+    assert is_old_or_compressed(message(1, b"a", b"1"))
+
+
+def test_what_grows_much_waits_for_its_turn():
+    produced = batch([Record(0, NOW, None, bytes(2 << 20))], compression=Compression.GZIP)
+    turn, one, other = Turn(), SliceBudget(), SliceBudget()
+    first, second = checking(produced, turn=turn, budget=one), checking(produced, turn=turn, budget=other)
+    next(first)
+    for _ in range(5):
+        next(second)
+    assert exhaust(first).latest == exhaust(second).latest == NOW

@@ -24,7 +24,7 @@ from falkirk.node.broker.replication.replica_manager import NO_GUARDS
 from falkirk.node.broker.transaction_verification.add_partitions_to_txn_manager import SupportedOperation
 from falkirk.node.broker.transaction_verification.transaction_verification import TransactionalAppend
 from falkirk.node.connections.client_quotas import PRODUCER_BYTE_RATE
-from falkirk.node.handlers.parts.handler_result import AnswerLater, AnswerLaterInSlices, NoAnswer, guarded, in_slices_if
+from falkirk.node.handlers.parts.handler_result import AnswerLater, NoAnswer, at_once_or_in_slices, guarded
 from falkirk.node.handlers.parts.partition_leaders import current_leader, leader_node
 from falkirk.node.handlers.parts.produced_records import (
     UnreadableBatchError,
@@ -51,7 +51,7 @@ from falkirk.slices import SliceBudget
 from falkirk.storage.log.append import AppendOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
     from falkirk.metadata.requests.request_context import RequestContext
@@ -62,13 +62,14 @@ if TYPE_CHECKING:
     from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
     from falkirk.protocol.schema import WireMessage
     from falkirk.slices import Slices
+    from falkirk.storage.log.record_validator import CheckedRecords
 
     _TopicHeads: TypeAlias = tuple[TopicProduceData, Sequence[tuple[PartitionProduceData, Sequence[BatchHead]]]]
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """A client of this id may write to internal topics."""
 PARTITIONS_AT_ONCE: Final = 500
-"""Beyond it a request takes many steps; its connection waits meanwhile."""
+"""The response for more of them is made in a step, and encoded in others."""
 _TOPIC_IDS_SINCE: Final = 13
 _LEADER_HINTS_SINCE: Final = 10
 _REQUIRED_ACKS: Final = (-1, 0, 1)
@@ -89,16 +90,9 @@ _NO_COORDINATOR: Final = frozenset(
 _NO_TRANSACTION: Final = "Partition was not added to the transaction"
 
 
-def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -> AnswerLater | AnswerLaterInSlices:
+def handle(view: BrokerView, context: RequestContext, request: ProduceRequest) -> AnswerLater:
     """Append to the accepted partitions, and answer when the required acks have arrived."""
-    # Topics count, too: they may have no partitions.
-    count = sum([len(topic.partition_data) for topic in request.topic_data], len(request.topic_data))
-    return _later(partial(_produce, view, context, request), count)
-
-
-def _later(start: Callable[[Answer], Slices[None]], partition_count: int) -> AnswerLater | AnswerLaterInSlices:
-    # Batches of a producer that come behind must not overtake.
-    return in_slices_if(partition_count > PARTITIONS_AT_ONCE, start, is_exclusive=True)
+    return at_once_or_in_slices(partial(_produce, view, context, request), is_exclusive=True)
 
 
 def _produce(view: BrokerView, context: RequestContext, request: ProduceRequest, answer: Answer) -> Slices[None]:
@@ -130,7 +124,8 @@ def _produce(view: BrokerView, context: RequestContext, request: ProduceRequest,
         reason = "Transactional records contained more than one producer ID"
         answer(_refuse(context, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, reason))
         return
-    produce = _Produce(view, context, request)
+    checked = yield from view.broker.replicas.check_slices(records)
+    produce = _Produce(view, context, request, checked)
     if producers:
         sequences = {key: sequence for key, (_, sequence) in batches.items()}
         _verify(produce, producers.pop(), sequences, answer, records=records, refused=refused)
@@ -142,6 +137,7 @@ class _Produce(NamedTuple):
     view: BrokerView
     context: "RequestContext"
     request: ProduceRequest
+    checked: "Mapping[TopicIdPartition, CheckedRecords]"
 
 
 def _verify(
@@ -162,7 +158,7 @@ def _verify(
         accepted = {key: data for key, data in records.items() if key not in verdict.errors}
         errors = {key: _not_verified(error, operation) for key, error in verdict.errors.items()}
         append = partial(_append, produce, records=accepted, refused={**refused, **errors}, guards=verdict.guards)
-        _go_on(append, len(records), answer)
+        at_once_or_in_slices(append, is_exclusive=True).start(answer)
 
     produce.view.broker.transaction_verification.verify(
         TransactionalAppend(
@@ -174,15 +170,6 @@ def _verify(
             done=guarded(answer, verified),
         )
     )
-
-
-def _go_on(start: Callable[[Answer], Slices[None]], partition_count: int, answer: Answer) -> None:
-    """Go on with a request, in slices if it is a large one."""
-    later = _later(start, partition_count)
-    if isinstance(later, AnswerLaterInSlices):
-        answer(later)
-    else:
-        later.start(answer)
 
 
 def _supported_operation(version: int) -> SupportedOperation:
@@ -290,12 +277,12 @@ def _append(
     def done(produced: Mapping[TopicIdPartition, PartitionProduced]) -> None:
         results = {**produced, **refused} if refused else produced
         size = sum(map(len, records.values()))
-        _go_on(partial(_respond, produce, results, size), len(results), answer)
+        at_once_or_in_slices(partial(_respond, produce, results, size), is_exclusive=False).start(answer)
 
     if not records:
         done({})
         return
-    view, context, request = produce
+    view, context, request, checked = produce
     yield from view.broker.replicas.append_slices(
         records,
         required_acks=request.acks,
@@ -303,6 +290,7 @@ def _append(
         origin=_CLIENT,
         are_internal_topics_allowed=context.client_id == ADMIN_CLIENT_ID,
         guards=guards,
+        checked=checked,
         done=guarded(answer, done),
     )
 
@@ -310,7 +298,7 @@ def _append(
 def _respond(
     produce: _Produce, results: Mapping[TopicIdPartition, PartitionProduced], records_bytes: int, answer: Answer
 ) -> Slices[None]:
-    view, context, request = produce
+    view, context, request, _ = produce
     throttle_ms = view.quotas.record_bytes(PRODUCER_BYTE_RATE, context, records_bytes)
     if request.acks == 0:
         close = any(result.error_code for result in results.values())
@@ -330,7 +318,7 @@ def _response(
     leaders: dict[int, LeaderNode] = {}
     budget = SliceBudget()
     for key, result in results.items():
-        if budget.spend(1):
+        if budget.spend(1 + len(result.record_errors)):
             yield
         topic = topics.get((key.topic, key.topic_id))
         if topic is None:

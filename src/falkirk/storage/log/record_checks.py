@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 RecordFault = tuple[ErrorCode, RecordError]
 """A faulty record, and its error code."""
+FAULTS_MAX: Final = 1_000
+"""Once so many faulty records are found, the rest is not read: a response names each of them."""
 _SHOWN_MAX: Final = 3
 
 
@@ -37,26 +39,27 @@ class RecordChecks(FrozenLeaf):
         """True if the topic uses the broker's time, without limits."""
         return self.config.message_timestamp_type == LOG_APPEND_TIME
 
-    def check_batch(self, batch: RecordBatch, scan: RecordScan, plain: bytes | bytearray, start: int) -> None:
-        """Check all records of a batch by their common properties and, only if those do not suffice, one by one.
+    def may_have_errors(self, batch: RecordBatch, scan: RecordScan) -> bool:
+        """Return whether what the records of a batch have in common does not suffice: each is to be checked."""
+        if scan.has_null_key and self.config.is_compacted:
+            return True
+        if batch.is_log_append_time:
+            return True
+        if self.is_log_append_time:
+            return False
+        earliest = batch.base_timestamp + scan.timestamp_delta_min
+        latest = batch.base_timestamp + scan.timestamp_delta_max
+        return (
+            self.now_ms - earliest > self.config.message_timestamp_before_max_ms
+            or latest - self.now_ms > self.config.message_timestamp_after_max_ms
+        )
 
-        `plain` has the uncompressed records, from `start` on. Raises AppendRefusedError with the faulty records.
-        """
-        if not self._may_have_errors(batch, scan):
-            return
-        records = self.decode(batch, bytes(plain[start:]))
-        found = [
-            self.fault(record, index, is_log_append_time=batch.is_log_append_time)
-            for index, record in enumerate(records)
-        ]
-        self.refuse(found)
-
-    def decode(self, batch: RecordBatch, plain: bytes) -> list[Record]:
-        """Decode the uncompressed records of a batch."""
+    def decode(self, batch: RecordBatch, plain: bytes, count: int) -> list[Record]:
+        """Decode uncompressed records of a batch, some that follow on one another."""
         try:
             return decode_records(
                 plain,
-                count=batch.record_count,
+                count=count,
                 base_offset=batch.base_offset,
                 base_timestamp=batch.base_timestamp,
                 log_append_time=batch.max_timestamp if batch.is_log_append_time else None,
@@ -90,20 +93,6 @@ class RecordChecks(FrozenLeaf):
             f"the first three errors at most: [{shown}]"
         )
         raise AppendRefusedError(ErrorCode.INVALID_RECORD, reason, record_errors=errors)
-
-    def _may_have_errors(self, batch: RecordBatch, scan: RecordScan) -> bool:
-        if scan.has_null_key and self.config.is_compacted:
-            return True
-        if batch.is_log_append_time:
-            return True
-        if self.is_log_append_time:
-            return False
-        earliest = batch.base_timestamp + scan.timestamp_delta_min
-        latest = batch.base_timestamp + scan.timestamp_delta_max
-        return (
-            self.now_ms - earliest > self.config.message_timestamp_before_max_ms
-            or latest - self.now_ms > self.config.message_timestamp_after_max_ms
-        )
 
     def _fault_of_timestamp(self, record: Record, *, is_log_append_time: bool) -> str | None:
         before_max = self.config.message_timestamp_before_max_ms

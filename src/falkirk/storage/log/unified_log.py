@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from falkirk.storage.log.log_producers import RecentBatch
     from falkirk.storage.log.log_segments import LogSegments
     from falkirk.storage.log.read import TimestampOffset
+    from falkirk.storage.log.record_validator import CheckedRecords
     from falkirk.storage.producer_state import ProducerEntry
 
 
@@ -148,10 +149,12 @@ class UnifiedLog:
         origin: AppendOrigin,
         guard: int = UNVERIFIED,
         transaction_version: int = 0,
+        checked: CheckedRecords | None = None,
     ) -> LogAppendInfo:
         """Check, number and append produced records: one batch of magic 2 from clients, as Kafka requires.
 
         `guard`: from `begin_verification`. `transaction_version`: of the coordinator that sent a marker.
+        `checked`: as in `validate_produced`.
         Raises AppendRefusedError with Kafka's error code; nothing was written then.
         """
         self._local.now_ms = now_ms
@@ -164,6 +167,7 @@ class UnifiedLog:
             leader_epoch=leader_epoch,
             now_ms=now_ms,
             origin=origin,
+            checked=checked,
         )
         batches = validated.batches
         for batch in batches:

@@ -10,21 +10,29 @@ from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.node.broker.replication.partition_requests import PartitionRequests
 from falkirk.node.broker.replication.produce_wait import ProduceWait
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
+from falkirk.slices import SliceBudget, Turn
 from falkirk.storage.log.append import AppendRefusedError
+from falkirk.storage.log.record_validator import check_slices, is_old_or_compressed
 from falkirk.storage.log.verification import UNVERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
-    from falkirk.node.sliced_work import Slices
+    from falkirk.node.broker.replication.hosted_partitions import HostedPartitions
+    from falkirk.node.broker.replication.waits import Waits
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
+    from falkirk.slices import Slices
     from falkirk.storage.log.append import AppendOrigin
+    from falkirk.storage.log.record_validator import CheckedRecords
     from falkirk.storage.log.unified_log import UnifiedLog
 
 ALL_IN_SYNC: Final = -1
 APPENDED_PER_SLICE: Final = 500
 """Partitions: about 10 ms."""
+# So much of a request is checked when it is appended: up to 15 ms if it has nothing but small records or headers.
+_UNCHECKED_BYTES_MAX: Final = 48 * 1024
 _PLAIN_REFUSALS: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
 
 
@@ -34,10 +42,47 @@ class _AppendChecks(NamedTuple):
     origin: "AppendOrigin"
     guard: int
     transaction_version: int
+    checked: "CheckedRecords | None"
 
 
 class Appends(PartitionRequests):
     """Appends of produce requests and of the group coordinator."""
+
+    def __init__(
+        self,
+        context: ReplicationContext,
+        partitions: HostedPartitions,
+        waits: Waits,
+        disk_failed: Callable[[HostedPartition, OSError], None],
+    ) -> None:
+        super().__init__(context, partitions, waits, disk_failed)
+        self._turn = Turn()
+
+    def check_slices(
+        self, records: Mapping[TopicIdPartition, bytes | memoryview]
+    ) -> Slices[dict[TopicIdPartition, CheckedRecords]]:
+        """Check a client's records where that may take long, as far as it does not depend on what is in the logs."""
+        budget = SliceBudget()
+        unchecked_bytes = 0
+        checked: dict[TopicIdPartition, CheckedRecords] = {}
+        for key, batches in records.items():
+            if budget.spend(1):
+                yield
+            if unchecked_bytes + len(batches) <= _UNCHECKED_BYTES_MAX and not is_old_or_compressed(batches):
+                unchecked_bytes += len(batches)
+                continue
+            log = self._leader_log(key.topic_partition)
+            # Else the append is refused, whatever the records are.
+            if not isinstance(log, ErrorCode):
+                checked[key] = yield from check_slices(
+                    batches,
+                    topic=str(log.topic_partition),
+                    config=log.config,
+                    now_ms=self._context.now_ms,
+                    turn=self._turn,
+                    budget=budget,
+                )
+        return checked
 
     def append_slices(
         self,
@@ -49,8 +94,9 @@ class Appends(PartitionRequests):
         are_internal_topics_allowed: bool,
         guards: Mapping[TopicIdPartition, int],
         transaction_version: int,
+        checked: Mapping[TopicIdPartition, CheckedRecords],
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
-    ) -> Slices:
+    ) -> Slices[None]:
         """Append, to some partitions in each slice; `done` is called in the last one, or when all is replicated."""
         produced: dict[TopicIdPartition, PartitionProduced] = {}
         forbidden = frozenset() if are_internal_topics_allowed else self._context.config.release.internal_topics
@@ -65,7 +111,7 @@ class Appends(PartitionRequests):
                 )
                 continue
             partition = key.topic_partition
-            checks = _AppendChecks(origin, guards.get(key, UNVERIFIED), transaction_version)
+            checks = _AppendChecks(origin, guards.get(key, UNVERIFIED), transaction_version, checked.get(key))
             produced[key], end_offset = self._append_to(key, partition, batches, required_acks, checks)
             if end_offset >= 0 and required_acks == ALL_IN_SYNC:
                 waiting.append((key, partition, end_offset))
@@ -145,6 +191,7 @@ class Appends(PartitionRequests):
                 origin=checks.origin,
                 guard=checks.guard,
                 transaction_version=checks.transaction_version,
+                checked=checks.checked,
             )
         except AppendRefusedError as refused:
             return _refused(refused, log.log_start_offset), -1

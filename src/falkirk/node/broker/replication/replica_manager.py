@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
     from falkirk.storage.log.append import AppendOrigin
     from falkirk.storage.log.log_manager import LogManager
+    from falkirk.storage.log.record_validator import CheckedRecords
     from falkirk.storage.log.unified_log import UnifiedLog
 
 SHRINKS_AT_ONCE: Final = 1_000
 """How many partitions are looked at for lagging followers in one step: some milliseconds."""
 NO_GUARDS: Final[Mapping[TopicIdPartition, int]] = {}
+_NONE_CHECKED: Final[Mapping[TopicIdPartition, CheckedRecords]] = {}
 
 __all__ = ("PartitionProduced", "RecordsDeleted", "ReplicaManager")
 
@@ -188,6 +190,12 @@ class ReplicaManager:
 
     # --- Requests
 
+    def check_slices(
+        self, records: Mapping[TopicIdPartition, bytes | memoryview]
+    ) -> Generator[None, None, Mapping[TopicIdPartition, CheckedRecords]]:
+        """Check a client's records where that may take long, for `append_slices`."""
+        return self._appends.check_slices(records)
+
     def append_records(
         self,
         records: Mapping[TopicIdPartition, bytes | memoryview],
@@ -224,9 +232,11 @@ class ReplicaManager:
         done: Callable[[Mapping[TopicIdPartition, PartitionProduced]], None],
         guards: Mapping[TopicIdPartition, int] = NO_GUARDS,
         transaction_version: int = 0,
+        checked: Mapping[TopicIdPartition, CheckedRecords] = _NONE_CHECKED,
     ) -> Slices:
         """Append as the leader; with `required_acks` -1 `done` waits for the high watermark, or `timeout_ms`.
 
+        `checked`: from `check_slices`; what is not in it is checked here.
         `guards`, `transaction_version`: as in UnifiedLog; without a guard a transaction must be open already.
         """
         return self._appends.append_slices(
@@ -237,6 +247,7 @@ class ReplicaManager:
             are_internal_topics_allowed=are_internal_topics_allowed,
             guards=guards,
             transaction_version=transaction_version,
+            checked=checked,
             done=done,
         )
 

@@ -167,6 +167,25 @@ def in_slices_if(
     return AnswerLaterInSlices(start, is_exclusive) if is_large else AnswerLater(lambda answer: exhaust(start(answer)))
 
 
+def at_once_or_in_slices(start: Callable[[Answer], Slices[None]], *, is_exclusive: bool) -> AnswerLater:
+    """Return what runs `start`: at once if that takes no more than a slice, else over many steps."""
+
+    def begin(answer: Answer) -> None:
+        slices = start(answer)
+        for _ in slices:
+            answer(AnswerLaterInSlices(lambda _: _in_next_step(slices), is_exclusive))
+            return
+
+    return AnswerLater(begin)
+
+
+def _in_next_step(slices: Slices[None]) -> Slices[None]:
+    # The step in which work begins does two slices of it.
+    yield
+    yield
+    yield from slices
+
+
 ASK_RAFT: Final = AskRaft()
 
 HandlerResult = Union[
