@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from kafka_ports import free_move
 from running_cluster import children, up
 
 from falkirk.cli.application import main
@@ -68,8 +69,7 @@ def test_nodes_are_processes_and_one_that_dies_is_told_of(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_temporary_directory_is_gone_at_the_end() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        base = taken.getsockname()[1]
+    base = free_move({0, 1})
     with up("--nodes", "1", "--single-process", "--port", str(base)) as cluster:
         data = Path(cluster.document["data"])
         assert cluster.document["is_temporary"]

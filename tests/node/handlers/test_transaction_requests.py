@@ -27,7 +27,11 @@ from falkirk.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from falkirk.protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResult
+from falkirk.protocol.messages.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
 from falkirk.protocol.topic_partition import TopicPartition
 from falkirk.versions.release import CONSUMER_OFFSETS
 
@@ -95,13 +99,18 @@ def test_brokers_add_and_verify_partitions_of_many_transactions():
     assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-def test_a_partition_that_is_named_again_and_again_is_added_once():
-    transactions = FakeTransactions({"tx": AddPartitionsToTxnResult("tx")})
-    found = add([("a", (0,) * 5_000), ("a", (1, 0))], transactions=transactions)
+def test_a_partition_that_is_named_very_often_is_added_once_and_answered_as_named():
+    results = [AddPartitionsToTxnTopicResult("a", [AddPartitionsToTxnPartitionResult(0, ErrorCode.PRODUCER_FENCED)])]
+    transactions = FakeTransactions({"tx": AddPartitionsToTxnResult("tx", results)})
+    asked = [AddPartitionsToTxnTopic("a", (0,) * 5_000), AddPartitionsToTxnTopic("a", (1, 0))]
+    request = AddPartitionsToTxnRequest(v3_and_below_transactional_id="tx", v3_and_below_topics=asked)
+    answer = ask_broker(broker_view(transactions=transactions), request, 3)
     ((_, arguments),) = transactions.asked
     assert arguments[1].topics == [AddPartitionsToTxnTopic("a", (0, 1))]
-    assert found == {}
-    assert add([("a", (9,) * 5_000)]) == {("a", 9): "UNKNOWN_TOPIC_OR_PARTITION"}
+    many, few = (topic.results_by_partition for topic in answer.results_by_topic_v3_and_below)
+    assert len(many) == 5_000
+    assert [each.partition_index for each in few] == [1, 0]
+    assert {each.partition_error_code for each in (*many, *few)} == {ErrorCode.PRODUCER_FENCED}
 
 
 def test_the_groups_partition_is_added():

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer, AnswerLater, AnswerLaterInSlices
-    from falkirk.protocol.schema import WireMessage
+    from falkirk.protocol.schema import WireMessage, WireStruct
     from falkirk.slices import Slices
 
 _BROKERS_SINCE: Final = 4
@@ -89,27 +89,29 @@ def _add(
 
     gathered = Gathered(len(transactions), guarded(answer, finish))
 
-    def schedule(place: int, transaction: AddPartitionsToTxnTransaction) -> None:
+    def schedule(place: int, requested: AddPartitionsToTxnTransaction, distinct: AddPartitionsToTxnTransaction) -> None:
         view.broker.transactions.schedule(
-            transaction.transactional_id,
-            lambda shard, token: shard.add_partitions(client, transaction, token),
-            gathered.place(place, lambda error: result_of_all(transaction, operation_error(error))),
+            requested.transactional_id,
+            lambda shard, token: shard.add_partitions(client, distinct, token),
+            lambda result: gathered.put(place, _answered(requested, distinct, result)),
         )
 
     budget = SliceBudget()
-    for place, requested in enumerate(transactions):
-        transaction = replace(requested, topics=(yield from _distinct(requested.topics, budget)))
+    for place, transaction in enumerate(transactions):
         refused = yield from _refused(view, context, transaction, budget)
         if refused is not None:
             gathered.put(place, refused)
+        elif sum(len(topic.partitions) for topic in transaction.topics) > _AT_ONCE:
+            topics = yield from _distinct(transaction.topics, budget)
+            schedule(place, transaction, replace(transaction, topics=topics))
         else:
-            schedule(place, transaction)
+            schedule(place, transaction, transaction)
         if budget.spend(DECISION_VISITS):
             yield
 
 
 def _distinct(topics: Sequence[AddPartitionsToTxnTopic], budget: SliceBudget) -> Slices[list[AddPartitionsToTxnTopic]]:
-    """Return the topics with each partition once: a transaction has it once, and so has the answer."""
+    """Return the topics with each partition once: the shard takes all of them in one step."""
     partitions: dict[str, dict[int, None]] = {}
     for topic in topics:
         of_topic = partitions.setdefault(topic.name, {})
@@ -120,6 +122,20 @@ def _distinct(topics: Sequence[AddPartitionsToTxnTopic], budget: SliceBudget) ->
         if budget.spend(1):
             yield
     return [AddPartitionsToTxnTopic(name, tuple(of_topic)) for name, of_topic in partitions.items()]
+
+
+def _answered(
+    requested: AddPartitionsToTxnTransaction, distinct: AddPartitionsToTxnTransaction, result: WireStruct | ErrorCode
+) -> AddPartitionsToTxnResult:
+    """Return the result of a transaction, of which the shard got each partition once."""
+    if isinstance(result, ErrorCode):
+        return result_of_all(requested, operation_error(result))
+    assert isinstance(result, AddPartitionsToTxnResult), "what the shard answers"
+    if distinct is requested or requested.verify_only:
+        return result
+    # All are added, or none is.
+    (first, *_) = result.topic_results
+    return result_of_all(requested, ErrorCode(first.results_by_partition[0].partition_error_code))
 
 
 def _refused(

@@ -63,12 +63,12 @@ def held(indexes: ControllerIndexes, image: MetadataImage) -> tuple[object, ...]
     """Return the same from the indexes."""
     partitions, brokers = indexes.partitions, range(-1, 6)
     return (
-        [list(partitions.in_sync(broker)) for broker in brokers],
-        [list(partitions.eligible(broker)) for broker in brokers],
+        [sorted(partitions.in_sync(broker)) for broker in brokers],
+        [sorted(partitions.eligible(broker)) for broker in brokers],
         [partitions.leaderships(broker) for broker in brokers],
-        list(partitions.without_leader()),
-        list(partitions.imbalanced()),
-        list(partitions.reassigning()),
+        sorted(partitions.without_leader()),
+        sorted(partitions.imbalanced()),
+        sorted(partitions.reassigning()),
         {topic.name: indexes.colliding_names.colliding_with(topic.name) for topic in image.topics},
         dict(indexes.existing_acls._counts),
     )
