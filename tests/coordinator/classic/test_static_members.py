@@ -161,7 +161,7 @@ def test_static_members_without_time_to_join_are_not_looked_for_all_the_time():
         world.context.now_ms = max(due_ms, world.context.now_ms)
         world.apply(timers.pop_due(world.context.now_ms)())
         count += 1
-    assert count == 10
+    assert count == 11
     world.pass_time(100_000)
     assert world.group().state_name == "Empty"
 

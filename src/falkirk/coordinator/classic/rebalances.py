@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 JOIN_TIMEOUT_MS_MIN: Final = 100
-"""Static members whose rebalance timeout is over at once would be waited for without end, as they are in Kafka."""
+"""Where nobody has joined: static members whose time is over at once would be looked for without end, as in Kafka."""
 
 
 class Rebalances:
@@ -83,7 +83,7 @@ class Rebalances:
             if member.waiting_join is None and not member.is_static:
                 self.forget(group, member.member_id)
         if group.members and not group.elect_joined_leader():
-            self._schedule_join_timeout(group)
+            self._schedule_join_timeout(group, timeout_ms_min=JOIN_TIMEOUT_MS_MIN)
             return
         group.begin_generation(self._context.now_ms)
         if group.is_empty:
@@ -184,10 +184,9 @@ class Rebalances:
         group.pending_syncs.clear()
         self._context.timers.cancel(_sync_key(group.group_id))
 
-    def _schedule_join_timeout(self, group: ClassicGroup) -> None:
+    def _schedule_join_timeout(self, group: ClassicGroup, *, timeout_ms_min: int = 0) -> None:
         action = partial(self._join_timed_out, group.group_id)
-        timeout_ms = max(group.rebalance_timeout_ms, JOIN_TIMEOUT_MS_MIN)
-        self._schedule(_join_key(group.group_id), timeout_ms, action)
+        self._schedule(_join_key(group.group_id), max(group.rebalance_timeout_ms, timeout_ms_min), action)
 
     def _delay_initial(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
         action = partial(self._initial_delay_over, group.group_id, delay_ms, remaining_ms)
