@@ -19,7 +19,7 @@ HISTORY = FOLDER / "history.jsonl"
 PAGES = ROOT / "docs" / "internals"
 
 sys.path.insert(0, str(FOLDER))
-from support.line import readable, table  # noqa: E402
+from support.line import readable, table, title  # noqa: E402
 
 HEAD = """# Benchmarks
 
@@ -101,8 +101,7 @@ def document_history(entries: list[dict[str, Any]]) -> str:
 
 def row_of(line: dict[str, Any]) -> dict[str, str]:
     """Return a line of a benchmark as the history has it."""
-    work = " ".join((line["name"], *([f"({line['options']})"] if "options" in line else [])))
-    row = {"work": work, "build": line["build"], "date": line["date"], "commit": line["commit"]}
+    row = {"work": title(line), "build": line["build"], "date": line["date"], "commit": line["commit"]}
     if "longest_s" in line:
         return row | {"peer": "", "ours": readable(line["longest_s"]), "peers": "", "ratio": ""}
     clock = f" ({line['wall_ratio']:.2f})" if "wall_ratio" in line else ""

@@ -77,7 +77,7 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"| work, Python {pythons} | build | took | peer | ratio | clock | CPU | budget | | load | measured |"
     yield "|---" * 11 + "|"
     for line in lines:
-        name = " ".join((line["name"], *([f"({line['options']})"] if "options" in line else [])))
+        name = title(line)
         met = "left out" if "left_out" in line else {None: "", True: "met", False: "**missed**"}[line["met"]]
         if "left_out" in line:
             cells = [line["left_out"], "", "", "", "", ""]
@@ -91,6 +91,11 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         load = f"{line['load']:.0f}" if "load" in line else ""
         measured = " ".join(line[key] for key in ("date", "commit") if key in line)
         yield f"| {' | '.join((name, line.get('build', 'source'), *cells, met, load, measured))} |"
+
+
+def title(line: Mapping[str, Any]) -> str:
+    """Return what a line measured, with the options of its benchmark."""
+    return " ".join((line["name"], *([f"({line['options']})"] if "options" in line else [])))
 
 
 def readable(seconds: float) -> str:

@@ -23,7 +23,7 @@ from falkirk.node.handlers.parts.cluster_authorization import is_cluster_operati
 from falkirk.node.handlers.parts.coordinator_requests import Gathered, client_of
 from falkirk.node.handlers.parts.handler_result import guarded, in_slices_if
 from falkirk.node.handlers.parts.route import Route
-from falkirk.node.handlers.parts.topic_authorization import allowed_topics
+from falkirk.node.handlers.parts.topic_authorization import allowed_topics_in_slices
 from falkirk.node.handlers.parts.transaction_requests import is_transactional_id_allowed
 from falkirk.node.handlers.parts.view import BrokerView
 from falkirk.protocol.error_codes import ErrorCode
@@ -42,6 +42,7 @@ from falkirk.slices import DECISION_VISITS, SliceBudget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from falkirk.metadata.requests.request_context import RequestContext
     from falkirk.node.handlers.parts.handler_result import Answer, AnswerLater, AnswerLaterInSlices
@@ -146,10 +147,10 @@ def _refused(
     is_client = context.api_version < _BROKERS_SINCE
     if is_client and not is_transactional_id_allowed(view, context, AclOperation.WRITE, transactional_id):
         return result_of_all(transaction, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    allowed = names
+    allowed: AbstractSet[str] = names
     if is_client:
         outer = names - view.release.internal_topics
-        allowed = set(allowed_topics(view, context, AclOperation.WRITE, outer))
+        allowed = yield from allowed_topics_in_slices(view, context, AclOperation.WRITE, outer)
     topics, is_refused = [], False
     for topic in transaction.topics:
         results = []

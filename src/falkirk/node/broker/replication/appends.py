@@ -10,7 +10,7 @@ from falkirk.node.broker.replication.answers import PartitionProduced
 from falkirk.node.broker.replication.partition_requests import PartitionRequests
 from falkirk.node.broker.replication.produce_wait import ProduceWait
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
-from falkirk.slices import SliceBudget, Turn
+from falkirk.slices import SliceBudget
 from falkirk.storage.log.append import AppendRefusedError
 from falkirk.storage.log.record_validator import check_slices, is_old_or_compressed
 from falkirk.storage.log.verification import UNVERIFIED
@@ -18,12 +18,9 @@ from falkirk.storage.log.verification import UNVERIFIED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from falkirk.node.broker.replication.context import ReplicationContext
     from falkirk.node.broker.replication.hosted_partition import HostedPartition
-    from falkirk.node.broker.replication.hosted_partitions import HostedPartitions
-    from falkirk.node.broker.replication.waits import Waits
     from falkirk.protocol.topic_partition import TopicIdPartition, TopicPartition
-    from falkirk.slices import Slices
+    from falkirk.slices import Slices, Turn
     from falkirk.storage.log.append import AppendOrigin
     from falkirk.storage.log.record_validator import CheckedRecords
     from falkirk.storage.log.unified_log import UnifiedLog
@@ -48,18 +45,8 @@ class _AppendChecks(NamedTuple):
 class Appends(PartitionRequests):
     """Appends of produce requests and of the group coordinator."""
 
-    def __init__(
-        self,
-        context: ReplicationContext,
-        partitions: HostedPartitions,
-        waits: Waits,
-        disk_failed: Callable[[HostedPartition, OSError], None],
-    ) -> None:
-        super().__init__(context, partitions, waits, disk_failed)
-        self._turn = Turn()
-
     def check_slices(
-        self, records: Mapping[TopicIdPartition, bytes | memoryview]
+        self, records: Mapping[TopicIdPartition, bytes | memoryview], turn: Turn
     ) -> Slices[dict[TopicIdPartition, CheckedRecords]]:
         """Check a client's records where that may take long, as far as it does not depend on what is in the logs."""
         budget = SliceBudget()
@@ -79,7 +66,7 @@ class Appends(PartitionRequests):
                     topic=str(log.topic_partition),
                     config=log.config,
                     now_ms=self._context.now_ms,
-                    turn=self._turn,
+                    turn=turn,
                     budget=budget,
                 )
         return checked

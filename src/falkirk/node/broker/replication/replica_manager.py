@@ -23,7 +23,7 @@ from falkirk.node.broker.replication.replication_quotas import ReplicationQuotas
 from falkirk.node.broker.replication.waits import Waits
 from falkirk.node.errors import FatalError
 from falkirk.protocol.error_codes import ErrorCode
-from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
+from falkirk.slices import DECISION_VISITS, SliceBudget, Turn, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -93,6 +93,8 @@ class ReplicaManager:
         )
         parts = (context, self.partitions, self._waits, self._disk_failed)
         self._appends = Appends(*parts)
+        # Of checks that take much memory.
+        self._turn = Turn()
         self._fetches = Fetches(*parts, quota=self.quotas.leader)
         self._deletions = RecordDeletions(*parts)
         self._next_shrink_ms = context.now_ms
@@ -194,7 +196,7 @@ class ReplicaManager:
         self, records: Mapping[TopicIdPartition, bytes | memoryview]
     ) -> Generator[None, None, Mapping[TopicIdPartition, CheckedRecords]]:
         """Check a client's records where that may take long, for `append_slices`."""
-        return self._appends.check_slices(records)
+        return self._appends.check_slices(records, self._turn)
 
     def append_records(
         self,

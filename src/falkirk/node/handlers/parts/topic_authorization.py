@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from falkirk.metadata.acls.acl_types import ResourceType
-from falkirk.slices import DECISION_VISITS, SliceBudget
+from falkirk.slices import DECISION_VISITS, SliceBudget, exhaust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ def allowed_topics(
     view: NodeView, context: RequestContext, operation: AclOperation, names: Iterable[str]
 ) -> frozenset[str]:
     """Return the topics for which the client is authorized."""
-    return frozenset(name for name in names if view.authorizer.is_allowed(context, operation, ResourceType.TOPIC, name))
+    return exhaust(allowed_topics_in_slices(view, context, operation, names))
 
 
 def allowed_topics_in_slices(
