@@ -6,12 +6,13 @@ has a core of its own, if there is one. Turns are short and alternate.
 """
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
 from support.kafka_peer import Peer, measure_against_kafka
 from support.line import print_line
-from support.load import Measured, Work, ask, run_load
+from support.load import Measured, Target, Work, ask, run_load
 from support.server import falkirk_servers, kafka_servers
 
 TURNS = 3
@@ -30,33 +31,34 @@ def measure(kafka: Peer) -> None:
         falkirk_servers(Path(folder) / "falkirk", 1) as (own,),
     ):
         # Each is asked where clients ask it.
-        sides = ((own, own.controller_port), (peer, peer.broker_port))
-        for server, port in sides:
-            assert ask(port, WORK.request, WORK.version, ApiVersionsResponse).error_code == 0
-            run_load(
-                kafka, port, WORK, [server], connections=16, in_flight=8, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100
-            )
+        targets = [
+            Target(port=own.controller_port, servers=[own], work=WORK),
+            Target(port=peer.broker_port, servers=[peer], work=WORK),
+        ]
+        for target in targets:
+            assert ask(target.port, WORK.request, WORK.version, ApiVersionsResponse).error_code == 0
+        run_load(kafka, targets, connections=16, in_flight=8, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
         for connections, in_flight, cpu_budget, wall_budget in LOADS:
-            ours, theirs = [], []
-            for _ in range(TURNS):
-                for (server, port), found in zip(sides, (ours, theirs), strict=True):
-                    found.append(
-                        run_load(
-                            kafka,
-                            port,
-                            WORK,
-                            [server],
-                            connections=connections,
-                            in_flight=in_flight,
-                            warm_up_ms=WARM_UP_MS,
-                            measured_ms=MEASURED_MS,
-                        )
-                    )
-            print_load(f"ApiVersions {connections} x {in_flight}", ours, theirs, cpu_budget, wall_budget)
+            turns = [
+                run_load(
+                    kafka,
+                    targets,
+                    connections=connections,
+                    in_flight=in_flight,
+                    warm_up_ms=WARM_UP_MS,
+                    measured_ms=MEASURED_MS,
+                )
+                for _ in range(TURNS)
+            ]
+            print_load(f"ApiVersions {connections} x {in_flight}", *zip(*turns, strict=True), cpu_budget, wall_budget)
 
 
 def print_load(
-    name: str, ours: list[Measured], theirs: list[Measured], cpu_budget: float | None, wall_budget: float | None
+    name: str,
+    ours: Sequence[Measured],
+    theirs: Sequence[Measured],
+    cpu_budget: float | None,
+    wall_budget: float | None,
 ) -> None:
     """Print a line for the processor time per request and one for the wall time."""
     cpu = [turn.cpu_seconds for turn in ours], [turn.cpu_seconds for turn in theirs]

@@ -7,7 +7,7 @@ of a side. Turns are short and alternate.
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -23,7 +23,7 @@ from falkirk.protocol.messages.incremental_alter_configs_request import Alterabl
 from support.controllers import BROKERS, active_controller, register_brokers
 from support.kafka_peer import Peer, measure_against_kafka
 from support.line import print_line
-from support.load import Measured, Work, ask, run_load
+from support.load import Measured, Target, Work, ask, run_load
 from support.server import Server, falkirk_servers, kafka_servers
 
 TURNS = 3
@@ -55,14 +55,13 @@ def measure(kafka: Peer) -> None:
         for side in sides:
             register_brokers(side.active)
         for name, change in (("config changed", change_config), ("topic created", create_topic)):
-            for side in sides:
-                run(kafka, side, change, in_flight=max(IN_FLIGHT), warm_up_ms=FIRST_WARM_UP_MS)
+            run(kafka, sides, change, in_flight=max(IN_FLIGHT), warm_up_ms=FIRST_WARM_UP_MS)
             for in_flight in IN_FLIGHT:
                 for side in sides:
                     side.turns.clear()
                 for _ in range(TURNS):
-                    for side in sides:
-                        side.turns.append(run(kafka, side, change, in_flight=in_flight))
+                    for side, measured in zip(sides, run(kafka, sides, change, in_flight=in_flight), strict=True):
+                        side.turns.append(measured)
                 print_turns(f"controller, {name}, {CONNECTIONS} x {in_flight}", *sides)
 
 
@@ -73,22 +72,26 @@ def print_turns(name: str, ours: Side, theirs: Side) -> None:
 
 
 def run(
-    kafka: Peer, side: Side, change: Callable[[int], Work], *, in_flight: int, warm_up_ms: int = WARM_UP_MS
-) -> Measured:
-    """Run one turn. If changes are accepted at its end, all are taken to have been."""
-    port = side.active.controller_port
-    measured = run_load(
+    kafka: Peer,
+    sides: Sequence[Side],
+    change: Callable[[int], Work],
+    *,
+    in_flight: int,
+    warm_up_ms: int = WARM_UP_MS,
+) -> list[Measured]:
+    """Load the sides. If changes are accepted at the end, all are taken to have been."""
+    work = change(next(NUMBERS))
+    found = run_load(
         kafka,
-        port,
-        change(next(NUMBERS)),
-        side.servers,
+        [Target(port=side.active.controller_port, servers=side.servers, work=work) for side in sides],
         connections=CONNECTIONS,
         in_flight=in_flight,
         warm_up_ms=warm_up_ms,
         measured_ms=MEASURED_MS,
     )
-    check_accepted(port, change(next(NUMBERS)))
-    return measured
+    for side in sides:
+        check_accepted(side.active.controller_port, change(next(NUMBERS)))
+    return found
 
 
 def check_accepted(port: int, work: Work) -> None:

@@ -4,15 +4,16 @@ Budget: >= 0.9x. The data was written in batches of 16 KB and is in the page cac
 """
 
 import time
+from collections.abc import Sequence
 from functools import partial
 
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse, ProduceResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
 from produce import produce_request
-from support.brokers import WAIT_S, WINDOW_MS, Side, both_sides, create_topics, print_sides, warm_up
+from support.brokers import WAIT_S, WINDOW_MS, Side, add_turn, both_sides, create_topics, print_sides, warm_up
 from support.kafka_peer import Peer, measure_against_kafka
-from support.load import Measured, Work, ask
+from support.load import Measured, Work, ask, run_load
 
 TURNS = 3
 TOPIC = "fetched"
@@ -34,23 +35,29 @@ def measure(kafka: Peer) -> None:
             for side in sides:
                 side.turns.clear()
             for _ in range(TURNS):
-                for side in sides:
-                    found = side.run(
-                        kafka,
-                        work(),
-                        connections=connections,
-                        in_flight=1,
-                        warm_up_ms=WARM_UP_MS,
-                        measured_ms=MEASURED_MS,
-                    )
-                    assert found.answer_bytes > MEGABYTE - BATCH_BYTES_MAX, found
-                    side.turns.append(found)
+                found = run(kafka, sides, connections, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
+                add_turn(sides, found)
             print_sides(f"fetch 1 MB, {connections} x 1", *sides, budget=0.9)
 
 
 def window(kafka: Peer, side: Side, number: int) -> Measured:
     del number
-    return side.run(kafka, work(), connections=4, in_flight=1, warm_up_ms=0, measured_ms=WINDOW_MS)
+    (measured,) = run(kafka, [side], 4, warm_up_ms=0, measured_ms=WINDOW_MS)
+    return measured
+
+
+def run(kafka: Peer, sides: Sequence[Side], connections: int, *, warm_up_ms: int, measured_ms: int) -> list[Measured]:
+    """Load the sides. Each answer has to be whole."""
+    found = run_load(
+        kafka,
+        [side.target(work()) for side in sides],
+        connections=connections,
+        in_flight=1,
+        warm_up_ms=warm_up_ms,
+        measured_ms=measured_ms,
+    )
+    assert all(measured.answer_bytes > MEGABYTE - BATCH_BYTES_MAX for measured in found), found
+    return found
 
 
 def fill(port: int) -> None:

@@ -15,7 +15,7 @@ from falkirk.protocol.messages import (
     HeartbeatResponse,
 )
 from falkirk.protocol.schema import WireMessage
-from support.brokers import WINDOW_MS, Side, both_sides, create_topics, print_sides, warm_up
+from support.brokers import WINDOW_MS, Side, add_turn, both_sides, create_topics, print_sides, warm_up
 from support.group_members import (
     PATIENT_PROPERTIES,
     VERSIONS,
@@ -27,7 +27,7 @@ from support.group_members import (
     topic_id_of,
 )
 from support.kafka_peer import Peer, measure_against_kafka
-from support.load import Measured, Work, ask
+from support.load import Measured, Work, ask, run_load
 
 TURNS = 3
 GROUPS = 4
@@ -52,34 +52,41 @@ def measure(kafka: Peer) -> None:
                 for side in sides:
                     side.turns.clear()
                 for _ in range(TURNS):
-                    for side, asked in zip(sides, requests, strict=True):
-                        measured = run(kafka, side, asked, in_flight, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
-                        side.turns.append(measured)
+                    found = run(kafka, sides, requests, in_flight, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
+                    add_turn(sides, found)
                 name = f"heartbeats, {protocol}, {GROUPS * MEMBERS} x {in_flight}"
                 print_sides(name, *sides, budget=1.3, wall_budget=1)
 
 
 def window(kafka: Peer, side: Side, asked: Sequence[WireMessage], _: int) -> Measured:
-    return run(kafka, side, asked, max(IN_FLIGHT), warm_up_ms=0, measured_ms=WINDOW_MS)
+    (measured,) = run(kafka, [side], [asked], max(IN_FLIGHT), warm_up_ms=0, measured_ms=WINDOW_MS)
+    return measured
 
 
 def run(
-    kafka: Peer, side: Side, asked: Sequence[WireMessage], in_flight: int, *, warm_up_ms: int, measured_ms: int
-) -> Measured:
-    first, *others = asked
-    version = VERSIONS[type(first)]
-    measured = side.run(
+    kafka: Peer,
+    sides: Sequence[Side],
+    requests: Sequence[Sequence[WireMessage]],
+    in_flight: int,
+    *,
+    warm_up_ms: int,
+    measured_ms: int,
+) -> list[Measured]:
+    """Load the sides, each with the heartbeats of its members, who are members at the end."""
+    works = [Work(request=first, others=others, version=VERSIONS[type(first)]) for first, *others in requests]
+    found = run_load(
         kafka,
-        Work(request=first, others=others, version=version),
-        connections=len(asked),
+        [side.target(work) for side, work in zip(sides, works, strict=True)],
+        connections=GROUPS * MEMBERS,
         in_flight=in_flight,
         warm_up_ms=warm_up_ms,
         measured_ms=measured_ms,
     )
-    answers = HeartbeatResponse if isinstance(first, HeartbeatRequest) else ConsumerGroupHeartbeatResponse
-    errors = {ask(side.port, request, version, answers).error_code for request in asked}
-    assert errors == {0}, errors
-    return measured
+    for side, asked in zip(sides, requests, strict=True):
+        answers = HeartbeatResponse if isinstance(asked[0], HeartbeatRequest) else ConsumerGroupHeartbeatResponse
+        errors = {ask(side.port, request, VERSIONS[type(request)], answers).error_code for request in asked}
+        assert errors == {0}, errors
+    return found
 
 
 def heartbeats(port: int, protocol: str) -> list[HeartbeatRequest | ConsumerGroupHeartbeatRequest]:

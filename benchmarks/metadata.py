@@ -4,9 +4,9 @@ Budget: >= 10x. The request is for all topics, as from a new client.
 """
 
 from falkirk.protocol.messages import MetadataRequest, MetadataResponse
-from support.brokers import both_sides, create_topics, print_sides
+from support.brokers import add_turn, both_sides, create_topics, print_sides
 from support.kafka_peer import Peer, measure_against_kafka
-from support.load import Work, ask
+from support.load import Work, ask, run_load
 
 TURNS = 3
 TOPICS = 1_000
@@ -21,21 +21,27 @@ def measure(kafka: Peer) -> None:
         for side in sides:
             create_topics(side.port, [f"topic-{number:04}" for number in range(TOPICS)])
             assert len(ask(side.port, WORK.request, WORK.version, MetadataResponse).topics) == TOPICS
-            side.run(kafka, WORK, connections=16, in_flight=1, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
+            run_load(
+                kafka,
+                [side.target(WORK)],
+                connections=16,
+                in_flight=1,
+                warm_up_ms=FIRST_WARM_UP_MS,
+                measured_ms=100,
+            )
         for connections in (1, 16):
             for side in sides:
                 side.turns.clear()
             for _ in range(TURNS):
-                for side in sides:
-                    found = side.run(
-                        kafka,
-                        WORK,
-                        connections=connections,
-                        in_flight=1,
-                        warm_up_ms=WARM_UP_MS,
-                        measured_ms=MEASURED_MS,
-                    )
-                    side.turns.append(found)
+                found = run_load(
+                    kafka,
+                    [side.target(WORK) for side in sides],
+                    connections=connections,
+                    in_flight=1,
+                    warm_up_ms=WARM_UP_MS,
+                    measured_ms=MEASURED_MS,
+                )
+                add_turn(sides, found)
             print_sides(f"Metadata, {TOPICS} topics, {connections} x 1", *sides, budget=10)
 
 

@@ -5,6 +5,7 @@ or of ten; one at a time on each connection, or eight. The end of each turn fetc
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,10 +18,10 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
-from support.brokers import WINDOW_MS, Side, both_sides, create_topics, print_sides, warm_up
+from support.brokers import WINDOW_MS, Side, add_turn, both_sides, create_topics, print_sides, warm_up
 from support.group_members import await_coordinator
 from support.kafka_peer import Peer, measure_against_kafka
-from support.load import Measured, Work, ask
+from support.load import Measured, Work, ask, run_load
 
 TURNS = 3
 VERSION = 9
@@ -55,31 +56,36 @@ def measure(kafka: Peer) -> None:
             for side in sides:
                 side.turns.clear()
             for turn in range(TURNS):
-                for side in sides:
-                    offset = 1_000 * number + turn
-                    side.turns.append(run(kafka, side, load, offset, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS))
+                offset = 1_000 * number + turn
+                found = run(kafka, sides, load, offset, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
+                add_turn(sides, found)
             name = f"offset commits, {load.partitions} of a request, {GROUPS} x {load.in_flight}"
             print_sides(name, *sides, budget=1, wall_budget=0.8)
 
 
 def window(kafka: Peer, side: Side, number: int) -> Measured:
-    return run(kafka, side, LOADS[-1], number, warm_up_ms=0, measured_ms=WINDOW_MS)
+    (measured,) = run(kafka, [side], LOADS[-1], number, warm_up_ms=0, measured_ms=WINDOW_MS)
+    return measured
 
 
-def run(kafka: Peer, side: Side, load: Load, offset: int, *, warm_up_ms: int, measured_ms: int) -> Measured:
-    """Run one turn, with offsets of its own. The commits must be there."""
+def run(
+    kafka: Peer, sides: Sequence[Side], load: Load, offset: int, *, warm_up_ms: int, measured_ms: int
+) -> list[Measured]:
+    """Load the sides, with offsets of their own. The commits must be there."""
     first, *others = (commit_request(number, load.partitions, offset) for number in range(GROUPS))
-    measured = side.run(
+    work = Work(request=first, others=others, version=VERSION)
+    found = run_load(
         kafka,
-        Work(request=first, others=others, version=VERSION),
+        [side.target(work) for side in sides],
         connections=GROUPS,
         in_flight=load.in_flight,
         warm_up_ms=warm_up_ms,
         measured_ms=measured_ms,
     )
-    for number in range(GROUPS):
-        assert committed(side.port, number, load.partitions) == {offset}, (number, offset)
-    return measured
+    for side in sides:
+        for number in range(GROUPS):
+            assert committed(side.port, number, load.partitions) == {offset}, (number, offset)
+    return found
 
 
 def commit_request(number: int, partitions: int, offset: int) -> OffsetCommitRequest:

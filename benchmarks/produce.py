@@ -6,15 +6,26 @@ have to have them.
 """
 
 import time
+from collections.abc import Sequence
 from functools import partial
 
 from falkirk.protocol.batch_builder import build_batch
 from falkirk.protocol.messages import ProduceRequest
 from falkirk.protocol.messages.produce_request import PartitionProduceData, TopicProduceData
 from falkirk.protocol.record import Record
-from support.brokers import WINDOW_MS, Side, both_sides, create_topics, delete_topic, end_offset, print_sides, warm_up
+from support.brokers import (
+    WINDOW_MS,
+    Side,
+    add_turn,
+    both_sides,
+    create_topics,
+    delete_topic,
+    end_offset,
+    print_sides,
+    warm_up,
+)
 from support.kafka_peer import Peer, measure_against_kafka
-from support.load import Measured, Work
+from support.load import Measured, Work, run_load
 
 TURNS = 3
 CONNECTIONS = 4
@@ -34,32 +45,38 @@ def measure(kafka: Peer) -> None:
                 side.turns.clear()
                 warm_up(partial(window, kafka, side, records))
             for turn in range(TURNS):
-                for side in sides:
-                    topic = f"turn-{records}-{turn}"
-                    side.turns.append(run(kafka, side, topic, records, warm_up_ms=WARM_UP_MS, measured_ms=measured_ms))
+                topic = f"turn-{records}-{turn}"
+                found = run(kafka, sides, topic, records, warm_up_ms=WARM_UP_MS, measured_ms=measured_ms)
+                add_turn(sides, found)
             print_sides(f"produce {name}, {CONNECTIONS} x {IN_FLIGHT}", *sides, budget=1, wall_budget=0.8)
 
 
 def window(kafka: Peer, side: Side, records: int, number: int) -> Measured:
-    return run(kafka, side, f"warm-up-{records}-{number}", records, warm_up_ms=0, measured_ms=WINDOW_MS)
+    (measured,) = run(kafka, [side], f"warm-up-{records}-{number}", records, warm_up_ms=0, measured_ms=WINDOW_MS)
+    return measured
 
 
-def run(kafka: Peer, side: Side, topic: str, records: int, *, warm_up_ms: int, measured_ms: int) -> Measured:
-    """One turn on a topic of its own. What was answered has to be there."""
-    create_topics(side.port, [topic], partitions=CONNECTIONS)
+def run(
+    kafka: Peer, sides: Sequence[Side], topic: str, records: int, *, warm_up_ms: int, measured_ms: int
+) -> list[Measured]:
+    """Load the sides, each on a topic of its own. What was answered has to be there."""
+    for side in sides:
+        create_topics(side.port, [topic], partitions=CONNECTIONS)
     first, *others = (produce_request(topic, partition, records) for partition in range(CONNECTIONS))
-    measured = side.run(
+    work = Work(request=first, others=others, version=VERSION)
+    found = run_load(
         kafka,
-        Work(request=first, others=others, version=VERSION),
+        [side.target(work) for side in sides],
         connections=CONNECTIONS,
         in_flight=IN_FLIGHT,
         warm_up_ms=warm_up_ms,
         measured_ms=measured_ms,
     )
-    written = sum(end_offset(side.port, topic, partition) for partition in range(CONNECTIONS))
-    assert written >= measured.answers * records, (written, measured)
-    delete_topic(side.port, topic)
-    return measured
+    for side, measured in zip(sides, found, strict=True):
+        written = sum(end_offset(side.port, topic, partition) for partition in range(CONNECTIONS))
+        assert written >= measured.answers * records, (written, measured)
+        delete_topic(side.port, topic)
+    return found
 
 
 def produce_request(topic: str, partition: int, count: int) -> ProduceRequest:

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ from falkirk.protocol.messages.list_offsets_request import ListOffsetsPartition,
 from falkirk.protocol.messages.metadata_request import MetadataRequestTopic
 from support.kafka_peer import Peer
 from support.line import print_line
-from support.load import Measured, Work, ask, run_load
+from support.load import Measured, Target, Work, ask
 from support.server import NO_PROPERTIES, Server, falkirk_servers, kafka_servers
 
 ROLES = "broker,controller"
@@ -49,19 +49,8 @@ class Side:
     def port(self) -> int:
         return self.server.broker_port
 
-    def run(
-        self, kafka: Peer, work: Work, *, connections: int, in_flight: int, warm_up_ms: int, measured_ms: int
-    ) -> Measured:
-        return run_load(
-            kafka,
-            self.port,
-            work,
-            [self.server],
-            connections=connections,
-            in_flight=in_flight,
-            warm_up_ms=warm_up_ms,
-            measured_ms=measured_ms,
-        )
+    def target(self, work: Work) -> Target:
+        return Target(port=self.port, servers=[self.server], work=work)
 
 
 @contextmanager
@@ -86,6 +75,12 @@ def warm_up(run: Callable[[int], Measured]) -> None:
         if abs(taken - before) < STEADY * before:
             return
         before = taken
+
+
+def add_turn(sides: Sequence[Side], found: Sequence[Measured]) -> None:
+    """Give each side what it took."""
+    for side, measured in zip(sides, found, strict=True):
+        side.turns.append(measured)
 
 
 def create_topics(port: int, names: list[str], *, partitions: int = 1) -> None:

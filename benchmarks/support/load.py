@@ -3,10 +3,10 @@
 import json
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from falkirk.protocol.connection import Connection, ResponseReceived, Role, request_bytes
 from falkirk.protocol.schema import WireMessage
@@ -36,8 +36,17 @@ class Work:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where a load goes: the port of one of `servers`, whose processor time counts."""
+
+    port: int
+    servers: Sequence[Server]
+    work: Work
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The result of a turn, per response: wall seconds, and processor seconds of the measured processes."""
+    """The result of a load, per response: wall seconds, and processor seconds of the measured processes."""
 
     answers: int
     answer_bytes: float
@@ -48,45 +57,37 @@ class Measured:
 
 
 def run_load(
-    kafka: Peer,
-    port: int,
-    work: Work,
-    servers: Sequence[Server],
-    *,
-    connections: int,
-    in_flight: int,
-    warm_up_ms: int,
-    measured_ms: int,
-) -> Measured:
-    """Send the request on this many connections, this many at a time on each; count CPU of all `servers`."""
+    kafka: Peer, targets: Sequence[Target], *, connections: int, in_flight: int, warm_up_ms: int, measured_ms: int
+) -> list[Measured]:
+    """Send each target its request on this many connections, this many at a time on each; return what each took.
+
+    Targets take turns of a tenth of a second: how fast a core of a shared machine is changes from second to second.
+    """
+    arguments: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, target in enumerate(targets):
+            arguments += _target_arguments(target, Path(folder) / str(number))
+        limits = map(str, (connections, in_flight, warm_up_ms, measured_ms))
+        command = [kafka.java, *JVM_OPTIONS, "-cp", kafka.class_path, "LoadGenerator", *limits, *arguments]
+        done = run_process(command)
+    return [_measured(found) for found in json.loads(done.stdout)]
+
+
+def _target_arguments(target: Target, files: Path) -> list[str]:
+    work = target.work
     bodies = [
         request_bytes(request, work.version, correlation_id=0, client_id=CLIENT_ID)
         for request in (work.request, *work.others)
     ]
     counter_at = 0 if work.number_after is None else bodies[0].index(work.number_after) + len(work.number_after)
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder) / str(number) for number in range(len(bodies))]
-        for file, body in zip(files, bodies, strict=True):
-            file.write_bytes(body)
-        done = run_process(
-            [
-                kafka.java,
-                *JVM_OPTIONS,
-                "-cp",
-                kafka.class_path,
-                "LoadGenerator",
-                f"127.0.0.1:{port}",
-                str(connections),
-                str(in_flight),
-                str(warm_up_ms),
-                str(measured_ms),
-                ",".join(str(server.pid) for server in servers),
-                ",".join(map(str, files)),
-                str(counter_at),
-                str(work.digits),
-            ]
-        )
-    found = json.loads(done.stdout)
+    names = [f"{files}-{number}" for number in range(len(bodies))]
+    for name, body in zip(names, bodies, strict=True):
+        Path(name).write_bytes(body)
+    pids = ",".join(str(server.pid) for server in target.servers)
+    return [f"127.0.0.1:{target.port}", pids, ",".join(names), str(counter_at), str(work.digits)]
+
+
+def _measured(found: Mapping[str, Any]) -> Measured:
     answers = found["answers"]
     return Measured(
         answers=answers,
