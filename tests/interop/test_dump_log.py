@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 from kafka_java import jvm_command
+from tests.support.archives import unpack
 
 from fetch_kafka import kafka_libs
 
@@ -36,8 +36,7 @@ DUMPS = [
 @pytest.mark.full  # tests/cli/test_dump_log.py holds us to what the tools printed of real files
 @pytest.mark.parametrize("release", TOOLS)
 def test_both_tools_print_the_same(release: str, tools_api: Path, tmp_path: Path) -> None:
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(ARCHIVE, tmp_path)
     root = tmp_path / "cluster"
     if release != "4.3.1":
         level = release.rpartition(".")[0]

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from made_clusters import METADATA, MadeCluster
 from stopped_clusters import DISK, hashes, plan_for
+from tests.support import archives
 
 from falkirk.logdir.downgrade import DowngradeResult, downgrade
 
@@ -33,8 +33,7 @@ def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
     @cache
     def unpack(name: str) -> Path:
         folder = tmp_path_factory.mktemp(name)
-        with tarfile.open(CLUSTERS / f"{name}.tar.gz") as file:
-            file.extractall(folder, filter="data")
+        archives.unpack(CLUSTERS / f"{name}.tar.gz", folder)
         return folder / "data"
 
     return unpack

@@ -1,11 +1,11 @@
 """Directories of real Kafka, opened by our nodes as the release that wrote them, and read again afterwards."""
 
-import tarfile
 from pathlib import Path
 from random import Random
 
 import pytest
 from stopped_clusters import cluster_at
+from tests.support import archives
 
 from falkirk.node.config.node_config import CONTROLLER, Listener, NodeConfig
 from falkirk.node.effects import Stop
@@ -44,8 +44,7 @@ def config(release: str, log_dirs: list[str]) -> NodeConfig:
 
 
 def unpack(release: str, folder: Path) -> Path:
-    with tarfile.open(CLUSTERS / f"{release}.tar.gz") as file:
-        file.extractall(folder, filter="data")
+    archives.unpack(CLUSTERS / f"{release}.tar.gz", folder)
     return folder / "data"
 
 

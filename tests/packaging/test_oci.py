@@ -8,12 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 from built_packages import EPOCH
 from played_pages import ROOT
+from tests.support.archives import unpack
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 TOOLS = ("mmdebstrap", "umoci", "runc")
@@ -82,8 +82,7 @@ def test_the_root_cannot_be_written_and_its_own_directory_can(bundle):
 
 
 def test_it_says_what_a_clusters_directories_would_lose(bundle, tmp_path):
-    with tarfile.open(ROOT / "demo" / "data" / "cluster-4.3.1.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(ROOT / "demo" / "data" / "cluster-4.3.1.tar.gz", tmp_path)
     subprocess.run(["chown", "-R", f"{USER}:{USER}", tmp_path / "cluster"], check=True)
     words = ("logdir", "plan", "/cluster/node-1", "--to", "3.9")
     done = run(bundle, *words, mounts=[("/cluster", tmp_path / "cluster")])

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from built_packages import built
 from kafka_ports import free_ports
 from played_pages import ROOT
+from tests.support.archives import unpack
 
 PYTHONS = ("3.11", "3.12", "3.13")
 COMPILER = ROOT / "tools" / "compile.py"
@@ -27,8 +27,7 @@ HEAVY = {
 def test_packages_are_the_same_bytes_each_time_and_from_the_sdist(wheel, tmp_path):
     sdist = built(ROOT, tmp_path / "sdist", "sdist")
     assert built(ROOT, tmp_path / "again", "sdist").read_bytes() == sdist.read_bytes()
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
+    unpack(sdist, tmp_path / "unpacked")
     [source] = list((tmp_path / "unpacked").iterdir())
     assert built(source, tmp_path / "from-sdist", "wheel").read_bytes() == wheel.read_bytes()
 
@@ -99,8 +98,7 @@ def check_installed(python, wheel, folder, *, build):
     home = folder / "venv" / "bin"
     environment = own_environment()
     subprocess.run([home / "pip", "install", "--quiet", wheel], env=environment, check=True)
-    with tarfile.open(ROOT / "demo" / "data" / "cluster-4.3.1.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+    unpack(ROOT / "demo" / "data" / "cluster-4.3.1.tar.gz", folder)
     for words, status in ((["--version"], 0), (["logdir", "plan", folder / "cluster" / "node-1", "--to", "3.9"], 3)):
         done = subprocess.run([home / "falkirk", *words], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stdout + done.stderr

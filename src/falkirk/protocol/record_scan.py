@@ -1,12 +1,13 @@
 """Scans the records of a batch, without objects, for what a broker checks when it appends them."""
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from falkirk.protocol.errors import RemoteProtocolError
 from falkirk.protocol.record import RECORD_BYTES_MIN
 from falkirk.protocol.record_run import records_alike
 from falkirk.protocol.varint import decode_varint, decode_varlong
+from falkirk.structs import FrozenLeaf
 
 _RUN_GUESS: Final = 64
 _RUN_MIN: Final = 16
@@ -18,7 +19,7 @@ _RECORD_HEADERS_MAX: Final = 10_000
 """Headers of a record, which are read in one piece: some 5 ms."""
 
 
-class RecordScan(NamedTuple):
+class RecordScan(FrozenLeaf):
     """What the records of a batch have in common. Timestamps are relative to the batch's base timestamp, in ms."""
 
     first_timestamp_delta: int
@@ -29,7 +30,7 @@ class RecordScan(NamedTuple):
     """Offset deltas are 0, 1, 2, ..."""
 
 
-class ScannedPart(NamedTuple):
+class ScannedPart(FrozenLeaf):
     """Some records that follow on one another: the place behind the last one, their number, and their headers."""
 
     end: int

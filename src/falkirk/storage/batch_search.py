@@ -40,7 +40,7 @@ def find_batch(
             reason = f"no batch fits the {end - position} bytes that are left"
             raise CorruptFileError(reason, offset=position, file=file)
         if place.last_offset >= offset:
-            return place._replace(position=position)
+            return BatchPlace(position, place.size, place.base_offset, place.last_offset)
         position += place.size
     return None
 

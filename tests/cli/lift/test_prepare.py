@@ -4,11 +4,11 @@ import json
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 from stopped_clusters import hashes
+from tests.support.archives import unpack
 
 from falkirk.cli import main
 from falkirk.logdir.metadata_changes import bootstrap_levels
@@ -21,8 +21,7 @@ NAME = "bootstrap.checkpoint"
 def old_and_lowered(tmp_path_factory):
     """Return the directories of a node of 4.3.1, and their copies at 3.9-IV0."""
     folder = tmp_path_factory.mktemp("prepare")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(ARCHIVE, folder)
     with pytest.raises(SystemExit) as ended:
         main(["logdir", "downgrade", str(folder / "data"), "--to", "3.9", "--out", str(folder / "out"), "--unsafe"])
     assert not ended.value.code

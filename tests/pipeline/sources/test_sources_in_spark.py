@@ -2,11 +2,11 @@
 
 import gzip
 import re
-import tarfile
 from pathlib import Path
 
 import pytest
 from object_store import object_store
+from tests.support.archives import unpack
 
 from falkirk.pipeline import filesystem
 from falkirk.pipeline.sources.kafka_segments import KafkaSegmentsSource
@@ -27,8 +27,7 @@ REQUESTS = DATA / "requests" / "simple-3.9.1.log.gz"
 def fleet(tmp_path_factory):
     """The logs of a cluster that real Kafka ran, and a request log."""
     folder = tmp_path_factory.mktemp("fleet")
-    with tarfile.open(DATA / "clusters" / "4.3.1.tar.gz") as tar:
-        tar.extractall(folder, filter="data")
+    unpack(DATA / "clusters" / "4.3.1.tar.gz", folder)
     (folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
     (folder / "torn-0").mkdir()
     [metadata] = folder.glob("data/*/__cluster_metadata-0/*0.log")

@@ -13,7 +13,7 @@ A shard decides on all that it has replayed, committed or not. Its driver handle
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -39,7 +39,7 @@ class CoordinatorRecord(msgspec.Struct, frozen=True, gc=False):
     version: int = 0
 
 
-class KeyAndValue(NamedTuple):
+class KeyAndValue(msgspec.Struct, frozen=True, gc=False):
     """A record as encoded for the log."""
 
     key: bytes

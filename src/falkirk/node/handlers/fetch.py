@@ -17,7 +17,6 @@ v17 the replica's directory; v18 its high watermark. Up to v5 NOT_LEADER_OR_FOLL
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +41,7 @@ from falkirk.protocol.messages import FetchRequest
 from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.storage.log.read import FetchIsolation
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,8 +127,7 @@ def _fetch(view: BrokerView, context: RequestContext, request: FetchRequest, ans
         done(())
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(FrozenStruct):
     """A request that has been read. `reads`: key and what is fetched of each partition; `others`: the refused ones."""
 
     params: FetchParams

@@ -16,7 +16,7 @@ id.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from falkirk.metadata.acls.acl_types import AclOperation, ResourceType
 from falkirk.node.broker.replication.answers import PartitionProduced
@@ -49,6 +49,7 @@ from falkirk.protocol.schema import ZERO_UUID
 from falkirk.protocol.topic_partition import TopicIdPartition
 from falkirk.slices import SliceBudget
 from falkirk.storage.log.append import AppendOrigin
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +134,7 @@ def _produce(view: BrokerView, context: RequestContext, request: ProduceRequest,
         yield from _append(produce, answer, records=records, refused=refused, guards=NO_GUARDS)
 
 
-class _Produce(NamedTuple):
+class _Produce(FrozenStruct):
     view: BrokerView
     context: "RequestContext"
     request: ProduceRequest
@@ -282,15 +283,15 @@ def _append(
     if not records:
         done({})
         return
-    view, context, request, checked = produce
-    yield from view.broker.replicas.append_slices(
+    context, request = produce.context, produce.request
+    yield from produce.view.broker.replicas.append_slices(
         records,
         required_acks=request.acks,
         timeout_ms=request.timeout_ms,
         origin=_CLIENT,
         are_internal_topics_allowed=context.client_id == ADMIN_CLIENT_ID,
         guards=guards,
-        checked=checked,
+        checked=produce.checked,
         done=guarded(answer, done),
     )
 
@@ -298,7 +299,7 @@ def _append(
 def _respond(
     produce: _Produce, results: Mapping[TopicIdPartition, PartitionProduced], records_bytes: int, answer: Answer
 ) -> Slices[None]:
-    view, context, request, _ = produce
+    view, context, request = produce.view, produce.context, produce.request
     throttle_ms = view.quotas.record_bytes(PRODUCER_BYTE_RATE, context, records_bytes)
     if request.acks == 0:
         close = any(result.error_code for result in results.values())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from falkirk.storage.log.read import FetchedData, FetchIsolation
+from falkirk.structs import FrozenLeaf
 
 if TYPE_CHECKING:
     from falkirk.storage.log.log_segments import LogSegments
@@ -69,8 +69,7 @@ class OffsetReader:
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class _EndPosition:
+class _EndPosition(FrozenLeaf):
     """A reader's visible end in the files: the segment, and the first byte beyond it."""
 
     offset: int

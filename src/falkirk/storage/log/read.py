@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from falkirk.structs import FrozenLeaf
+
 if TYPE_CHECKING:
     from falkirk.storage.transaction_index import AbortedTransaction
 
@@ -21,8 +23,7 @@ class FetchIsolation(IntEnum):
     """Consumers of read_committed: up to the first open transaction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedData:
+class FetchedData(FrozenLeaf):
     """Whole batches as stored, from the one that contains the offset on.
 
     `records` may end in the middle of a batch, unless it is the first (as in Kafka, readers drop the rest).

@@ -68,7 +68,7 @@ class PendingBatch:
     def bodies(self, records: Sequence[KeyAndValue]) -> list[bytes]:
         """Return these records as they would be encoded at the end of the batch."""
         first = len(self._bodies)
-        return [encode_key_value(at, key, value) for at, (key, value) in enumerate(records, first)]
+        return [encode_key_value(at, record.key, record.value) for at, record in enumerate(records, first)]
 
     def add(self, bodies: Sequence[bytes]) -> None:
         """Append the result of the last call of `bodies`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from falkirk.slices import SliceBudget
 from falkirk.storage.log.append import AppendRefusedError
 from falkirk.storage.log.record_validator import check_slices, is_old_or_compressed
 from falkirk.storage.log.verification import UNVERIFIED
+from falkirk.structs import FrozenStruct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +34,7 @@ _UNCHECKED_BYTES_MAX: Final = 48 * 1024
 _PLAIN_REFUSALS: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
 
 
-class _AppendChecks(NamedTuple):
+class _AppendChecks(FrozenStruct):
     """How the log of one partition is to check the records, as in `UnifiedLog.append_as_leader`."""
 
     origin: "AppendOrigin"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from falkirk.protocol.error_codes import ErrorCode
 from falkirk.storage.log.read import FetchIsolation  # noqa: TC001
+from falkirk.structs import FrozenLeaf, FrozenStruct
 
 if TYPE_CHECKING:
     from falkirk.node.broker.replication.quiet_partition import QuietPartition
@@ -17,8 +18,7 @@ NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchParams:
+class FetchParams(FrozenLeaf):
     """Parameters of a whole request. `replica_id` and `replica_epoch` (KIP-903): -1 for consumers.
 
     `rack`: the consumer's (KIP-392), empty if it has none; `is_leader_only`: old clients that cannot be redirected.
@@ -65,8 +65,7 @@ class DivergingEpoch:
     end_offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionFetched:
+class PartitionFetched(FrozenStruct):
     """The result for one partition. Offsets are -1 where they are unknown, as on errors."""
 
     error_code: ErrorCode = ErrorCode.NONE

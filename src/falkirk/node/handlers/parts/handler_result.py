@@ -49,8 +49,7 @@ class AnswerInSlices:
     slices: Slices[EncodedResponse | EncodedPieces | WireMessage]
 
 
-@dataclass(frozen=True, slots=True)
-class InPieces:
+class InPieces(FrozenStruct):
     """A response whose large fields of bytes are sent without copying them once more."""
 
     message: WireMessage

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from falkirk.protocol.compression import Compression
 from falkirk.protocol.error_codes import NO_ERROR, ErrorCode
 from falkirk.protocol.record_batch import COMPRESSION_MASK, LENGTH_END, MAGIC, MAGIC_AT, TRANSACTIONAL_BIT
+from falkirk.structs import FrozenLeaf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ _ONE_BATCH_SINCE: Final = 3
 _ZSTD_SINCE: Final = 7
 
 
-class BatchHead(NamedTuple):
+class BatchHead(FrozenLeaf):
     """The part of a batch header that is checked. Attributes are 0 below magic 2."""
 
     magic: int
