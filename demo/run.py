@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Iterable
@@ -203,8 +202,7 @@ def fleet(stage: Stage) -> None:
         check_java()
     except SparkUnavailableError as error:
         raise LeftOutError(f"no tables and no report. {error}") from error
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(stage.folder, filter="data")
+    shutil.unpack_archive(ARCHIVE, stage.folder)
     (stage.folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
     (stage.folder / "fleet.yaml").write_text(INVENTORY)
     stage.say(f"[dim]$ cat fleet.yaml[/]\n{escape(INVENTORY)}")

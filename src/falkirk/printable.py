@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def printable(text: str) -> str:
     r"""Escape what is not printable, but ends of lines and tabs: `\x1b`, `\u202e`."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
+    return _printable(text, _escaped)
 
 
 def printable_json(text: str) -> str:
     r"""Escape what is not printable in a JSON document as JSON does (`\u009b`): the same document, and harmless."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in "\n\t" else _utf16(char) for char in text)
+    return _printable(text, _utf16)
+
+
+def _printable(text: str, escaped: Callable[[str], str]) -> str:
+    # Documents may have megabytes: only lines with something to escape are looked at by character.
+    return "\n".join(
+        line
+        if line.isprintable()
+        else "".join(char if char.isprintable() or char == "\t" else escaped(char) for char in line)
+        for line in text.split("\n")
+    )
 
 
 def _escaped(char: str) -> str:

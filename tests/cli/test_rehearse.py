@@ -1,9 +1,9 @@
 """`falkirk rehearse` on directories of real clusters: go, no-go, and what would be lost."""
 
 import json
-import tarfile
 from pathlib import Path
 
+import archives
 import pytest
 from made_clusters import append_metadata
 
@@ -17,8 +17,7 @@ def directory(tmp_path):
     """Directories of a real cluster, by the name of its archive."""
 
     def unpack(name: str) -> str:
-        with tarfile.open(CLUSTERS / f"{name}.tar.gz") as archive:
-            archive.extractall(tmp_path / name, filter="data")
+        archives.unpack(CLUSTERS / f"{name}.tar.gz", tmp_path / name)
         return str(tmp_path / name)
 
     return unpack

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from archives import unpack
 from kafka_java import jvm_command
-from tests.support.archives import unpack
 
 from fetch_kafka import kafka_libs
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import archives
 import pytest
 from made_clusters import METADATA, MadeCluster
 from stopped_clusters import DISK, hashes, plan_for
-from tests.support import archives
 
 from falkirk.logdir.downgrade import DowngradeResult, downgrade
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from random import Random
 
+import archives
 import pytest
 from stopped_clusters import cluster_at
-from tests.support import archives
 
 from falkirk.node.config.node_config import CONTROLLER, Listener, NodeConfig
 from falkirk.node.effects import Stop

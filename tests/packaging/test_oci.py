@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from archives import unpack
 from built_packages import EPOCH
 from played_pages import ROOT
-from tests.support.archives import unpack
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 TOOLS = ("mmdebstrap", "umoci", "runc")

@@ -9,10 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from archives import unpack
 from built_packages import built
 from kafka_ports import free_ports
 from played_pages import ROOT
-from tests.support.archives import unpack
 
 PYTHONS = ("3.11", "3.12", "3.13")
 COMPILER = ROOT / "tools" / "compile.py"

@@ -1,8 +1,9 @@
 """Clusters on disk in the form that the fleet pipeline reads."""
 
-import tarfile
 from dataclasses import replace
 from pathlib import Path
+
+from archives import unpack
 
 from falkirk.pipeline.fleet import FleetCluster
 from falkirk.pipeline.inventory import find_fleet
@@ -13,8 +14,7 @@ CLUSTER_NAMES = sorted(path.name.removesuffix(".tar.gz") for path in CLUSTERS.gl
 
 def unpack_cluster(name: str, folder: Path) -> Path:
     """Unpack a cluster that real Kafka ran; return its `data` folder."""
-    with tarfile.open(CLUSTERS / f"{name}.tar.gz") as file:
-        file.extractall(folder, filter="data")
+    unpack(CLUSTERS / f"{name}.tar.gz", folder)
     return folder / "data"
 
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from archives import unpack
 from stopped_clusters import hashes
-from tests.support.archives import unpack
 
 from falkirk.cli import main
 from falkirk.logdir.metadata_changes import bootstrap_levels

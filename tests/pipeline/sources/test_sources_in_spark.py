@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from archives import unpack
 from object_store import object_store
-from tests.support.archives import unpack
 
 from falkirk.pipeline import filesystem
 from falkirk.pipeline.sources.kafka_segments import KafkaSegmentsSource
