@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PARTITION_FRAMES: Final = {b"\x01\x03\x00": 0, b"\x01\x03\x01": 1, b"\x01\x03\x02": 2}
 """First bytes of the value of a PartitionRecord (frame version, type, record version) -> its record version."""
+_FRAMES: Final = {version: frame for frame, version in PARTITION_FRAMES.items()}
 TOPIC_ID_AT: Final = 7
 """Position of the topic id in the value."""
 HEAD_AT: Final = 23
@@ -62,7 +63,8 @@ class PartitionReader:
         Returns the position of the first value that is something else, or that the codec has to read, or refuse.
         """
         find_head, number = self._heads.get, self._numbers.setdefault
-        next_id, size = len(partitions), -1
+        next_id, size, count = len(partitions), -1, -1
+        of_version = _FRAMES[version]
         try:
             for at in range(at, len(values)):  # noqa: B020, PLR1704 (the position is the answer, whatever ends the loop)
                 value = values[at]
@@ -76,12 +78,12 @@ class PartitionReader:
                     unpack = _unpacker(size, head_size(value))
                     frame, partition_id, topic, head, leader, leader_epoch, partition_epoch, tail = unpack(value)
                     lists = find_head(head) or self._learn_head(head)
-                if partition_id != next_id or topic != topic_id or PARTITION_FRAMES.get(frame) != version:
+                if partition_id != next_id or topic != topic_id or frame != of_version:
                     return at
                 replicas, isr, removing, adding = lists
-                known = self._tails.get((version, len(replicas)))
-                if known is None:
-                    known = self._tails[version, len(replicas)] = _kept()
+                if len(replicas) != count:
+                    count = len(replicas)
+                    known = self._tails.setdefault((version, count), _kept())
                 rest = known.get(tail)
                 if rest is None:
                     rest = self._learn_tail(known, tail, value)
