@@ -4,9 +4,10 @@ import pytest
 
 from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.spark.job_progress import NoProgress
+from falkirk.pipeline.spark.session import PLANNED_ONCE
 from falkirk.pipeline.spark.tasks import run_tasks
 
-SETTINGS = ("spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage")
+SETTINGS = tuple(PLANNED_ONCE)
 
 
 def checked(number):

@@ -14,9 +14,12 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 from pyspark.sql import functions as sf
 
+from falkirk.pipeline.spark.session import PLANNED_ONCE, with_settings
+from falkirk.pipeline.spark.tasks import cores
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
-from falkirk.pipeline.tables.clusters import CLUSTERS, PROBLEMS
+from falkirk.pipeline.tables.clusters import CLUSTERS, LOG_DIRS, PROBLEMS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
+from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.tables.trends import TRENDS
 from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage, client_days
@@ -37,12 +40,13 @@ from falkirk.pipeline.transforms.minimum_version import minimum_version
 from falkirk.pipeline.transforms.point_of_no_return import point_of_no_return
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from falkirk.pipeline.spark.job_progress import Progress
+    from falkirk.pipeline.transforms.required import Tables, Transform
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
@@ -53,24 +57,23 @@ Sums: TypeAlias = "dict[tuple[Any, ...], int]"  # Any: values of columns
 _TITLE: Final = "asking the tables"
 _AT_ONCE: Final = 4
 _LOSSES: Final = "losses"
-_SHARED: Final = (GROUP_ANSWERS.name, API_USAGE, _LOSSES)
-"""Answers that others are made of."""
-_SIMPLE: Final[dict[str, Callable[[Question], Callable[[Mapping[str, DataFrame]], DataFrame]]]] = {
-    "levels": lambda _: levels(),
-    "minimum_versions": lambda _: minimum_version(),
-    "points_of_no_return": lambda _: point_of_no_return(),
-    "blockers": lambda question: blockers(
-        question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
-    ),
-    "forgotten_finalisations": lambda _: forgotten_finalisations(),
-    "client_changes": lambda question: client_changes(question.release, question.at),
-    "feature_use": lambda _: feature_use(),
-    "problems": lambda _: lambda tables: tables[PROBLEMS.name],
-    "client_days": lambda _: client_days(),
-    "feature_levels": lambda _: lambda tables: tables[FEATURE_LEVELS.name],
-    "trends": lambda _: lambda tables: tables[TRENDS.name],
+_SHARED: Final[dict[str, list[str] | None]] = {
+    GROUP_ANSWERS.name: None,
+    API_USAGE: None,
+    _LOSSES: [CLUSTER, "outcome", "kind"],
 }
-"""Answers that need only the tables; some are tables, repeated in the report."""
+"""Answers that others are made of -> the columns that these need; None: all."""
+_SMALL: Final = tuple(table.name for table in (CLUSTERS, LOG_DIRS, FEATURE_LEVELS, BROKERS, CONTROLLERS))
+"""Tables of a few rows for each cluster, which nearly all answers need."""
+_BY_CLUSTER: Final = PLANNED_ONCE | {
+    # Most queries see few rows: to compile them takes longer than to run them.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Most files are small, and a task has many.
+    "spark.sql.files.openCostInBytes": "65536",
+    # What is laid out by cluster is joined where it is.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,10 @@ class Answers:
         plain = [field.name for field in found.schema if not pa.types.is_nested(field.type)]
         found = found.sort_by([(each, "ascending") for each in plain])
         parquet.write_table(found, path / f"{name}.parquet", compression="zstd")
+
+    def frame(self, spark: SparkSession, name: str, columns: list[str] | None) -> DataFrame:
+        """Give columns of an answer (None: all) back to Spark, which need not plan again how it was made."""
+        return spark.createDataFrame(parquet.read_table(self.folder / name, columns=columns))
 
     def rows(
         self,
@@ -176,40 +183,77 @@ def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:
 def ask(tables: Mapping[str, DataFrame], question: Question, folder: Path, progress: Progress) -> Answers:
     """Compute all answers. Raises MissingTableError for a warehouse that lacks a column."""
     answers = Answers(folder)
-    frames = _frames(dict(tables), question)
-    for name in _SHARED:
-        frames[name].persist()
-    try:
-        # Planning an answer takes one thread of Spark's, and often longer than to compute it.
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            # What others need comes first.
-            names = sorted(frames, key=lambda name: name not in _SHARED)
-            jobs = [pool.submit(answers.store, name, frames[name]) for name in names]
-            try:
-                for number, job in enumerate(as_completed(jobs)):
-                    progress.update(_TITLE, number, len(jobs))
-                    job.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
-        progress.update(_TITLE, len(jobs), len(jobs))
-    finally:
-        for name in _SHARED:
-            frames[name].unpersist()
+    spark = tables[CLUSTERS.name].sparkSession
+    count = cores(spark)
+    small = {name: tables[name].repartition(count, CLUSTER) for name in _SMALL}
+    found = dict(tables) | small
+    with with_settings(spark, _BY_CLUSTER | {"spark.sql.shuffle.partitions": str(count)}):
+        for frame in small.values():
+            frame.persist()
+        try:
+            done, total = 0, sum(map(len, _ROUNDS))
+            progress.update(_TITLE, done, total)
+            for frames in _ROUNDS:
+                for _ in _stored(answers, {name: frame(question)(found) for name, frame in frames.items()}):
+                    done += 1
+                    progress.update(_TITLE, done, total)
+                found |= {name: answers.frame(spark, name, _SHARED[name]) for name in frames if name in _SHARED}
+        finally:
+            for frame in small.values():
+                frame.unpersist()
     return answers
 
 
-def _frames(tables: dict[str, DataFrame], question: Question) -> dict[str, DataFrame]:
-    """Return each answer, not computed yet."""
-    at, release = question.at, question.release
-    found = {GROUP_ANSWERS.name: group_answers(release)(tables), API_USAGE: api_usage()(tables)}
-    tables |= found
-    # Nothing is written at a lower level of a cluster that goes up.
-    below = tables[CLUSTERS.name].filter(sf.col("metadata_version") < int(at.level)).select(CLUSTER)
-    losses = downgrade_losses(at, release)(tables).unionByName(group_losses()(tables))
-    found[_LOSSES] = losses.join(sf.broadcast(below), CLUSTER, "left_anti")
-    found |= {
-        "groups": group_readiness()(tables),
-        "group_partitions": partition_readiness()(tables),
-        "verdicts": downgrade_verdicts(at, release, losses=found[_LOSSES])(tables),
-    }
-    return found | {name: transform(question)(tables) for name, transform in _SIMPLE.items()}
+def _stored(answers: Answers, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    """Compute some answers, a few at a time: planning one takes one thread of Spark's. Yields with each."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        jobs = [pool.submit(answers.store, name, frame) for name, frame in frames.items()]
+        try:
+            for job in as_completed(jobs):
+                yield job.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _losses(question: Question) -> Transform:
+    """Return the losses of metadata and groups. Nothing is written at a lower level of a cluster that goes up."""
+    at = question.at
+
+    def transform(tables: Tables) -> DataFrame:
+        below = tables[CLUSTERS.name].filter(sf.col("metadata_version") < int(at.level)).select(CLUSTER)
+        losses = downgrade_losses(at, question.release)(tables).unionByName(group_losses()(tables))
+        return losses.join(sf.broadcast(below), CLUSTER, "left_anti")
+
+    return transform
+
+
+def _verdicts(question: Question) -> Transform:
+    return lambda tables: downgrade_verdicts(question.at, question.release, losses=tables[_LOSSES])(tables)
+
+
+_ROUNDS: Final[tuple[dict[str, Callable[[Question], Transform]], ...]] = (
+    {
+        GROUP_ANSWERS.name: lambda question: group_answers(question.release),
+        API_USAGE: lambda _: api_usage(),
+        "minimum_versions": lambda _: minimum_version(),
+        "points_of_no_return": lambda _: point_of_no_return(),
+        "levels": lambda _: levels(),
+        "blockers": lambda question: blockers(
+            question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
+        ),
+        "forgotten_finalisations": lambda _: forgotten_finalisations(),
+        "problems": lambda _: lambda tables: tables[PROBLEMS.name],
+        "client_days": lambda _: client_days(),
+        "feature_levels": lambda _: lambda tables: tables[FEATURE_LEVELS.name],
+        "trends": lambda _: lambda tables: tables[TRENDS.name],
+    },
+    {
+        _LOSSES: _losses,
+        "groups": lambda _: group_readiness(),
+        "group_partitions": lambda _: partition_readiness(),
+        "client_changes": lambda question: client_changes(question.release, question.at),
+        "feature_use": lambda _: feature_use(),
+    },
+    {"verdicts": _verdicts},
+)
+"""The answers by name: those of a round need the tables, and the shared answers of the rounds before."""

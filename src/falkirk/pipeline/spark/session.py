@@ -36,6 +36,11 @@ _LOCAL: Final = {
     "spark.sql.shuffle.partitions": "8",
     "spark.ui.enabled": "false",
 }
+PLANNED_ONCE: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false"}
+"""Settings with which Spark neither plans a query again between its stages nor compiles it.
+
+Where few rows go through, both cost more than they save: a new JVM nearly half of its time for a small ingest.
+"""
 _LOG_SETTINGS: Final = "log4j2.properties"
 _CONNECT: Final = "sc://"
 _CONNECT_PORT: Final = 15002
@@ -112,6 +117,19 @@ def start_session(
 def is_remote(spark: SparkSession) -> bool:
     """Return whether a session is one of Spark Connect, which has no context and no RDDs."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@contextmanager
+def with_settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Have a session other settings for a while. All have defaults in Spark."""
+    before = {name: spark.conf.get(name) or "" for name in wanted}
+    try:
+        for name, value in wanted.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
 
 
 def _start_java(settings: Mapping[str, str], log: IO[bytes]) -> None:

@@ -6,7 +6,6 @@ Items go there, and results come back, as rows of a DataFrame: Spark Connect has
 from __future__ import annotations
 
 import pickle
-from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,7 +15,7 @@ from pyspark.sql import functions as sf
 
 from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.spark.job_progress import Progress, watched
-from falkirk.pipeline.spark.session import is_remote
+from falkirk.pipeline.spark.session import PLANNED_ONCE, is_remote, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 TASK_BYTES: Final = 16 * 1024 * 1024
 TASKS_PER_CORE: Final = 4
-_ADAPTING: Final = ("spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage")
 _TASK: Final = "task"
 _ITEM: Final = "item"
 _RESULT: Final = "result"
@@ -50,7 +48,7 @@ def run_tasks(
     """
     if not items:
         return []
-    slices = _packed(items, weights, _cores(spark))
+    slices = _packed(items, weights, cores(spark))
     rows = [(task, pickle.dumps(item)) for task, part in enumerate(slices) for item in part]
     tasks, pickled = zip(*rows, strict=True)
     table = pa.table({_TASK: pa.array(tasks, pa.int32()), _ITEM: pa.array(pickled, pa.large_binary())})
@@ -58,7 +56,7 @@ def run_tasks(
     # Tasks begin in order, so as many items as in the first ones are about those that are done.
     counts = list(accumulate(map(len, slices), initial=0))
     watching = watched(spark, title, len(slices), lambda done: progress.update(title, counts[done], len(items)))
-    with _planned_once(spark), watching:
+    with with_settings(spark, PLANNED_ONCE), watching:
         done = work.mapInArrow(partial(_work, function), f"{_RESULT} binary").toArrow()
     results = [pickle.loads(each.as_py()) for each in done.column(_RESULT)]  # noqa: S301 - our own workers made them
     for result in results:
@@ -78,24 +76,7 @@ def _work(function: Callable[[Any], Any], batches: Iterable[pa.RecordBatch]) -> 
             yield pa.RecordBatch.from_pydict({_RESULT: [pickle.dumps(result)]}, schema=_RESULTS)
 
 
-@contextmanager
-def _planned_once(spark: SparkSession) -> Iterator[None]:
-    """Have Spark neither plan a query again between its stages nor compile it.
-
-    Tasks are packed already, and few rows go through. Both cost a new JVM nearly half of its processor time for a small
-    ingest.
-    """
-    before = {name: spark.conf.get(name) or "true" for name in _ADAPTING}
-    try:
-        for name in _ADAPTING:
-            spark.conf.set(name, "false")
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
-
-
-def _cores(spark: SparkSession) -> int:
+def cores(spark: SparkSession) -> int:
     """Return how many tasks run at once, as far as Spark tells."""
     if not is_remote(spark):
         return spark.sparkContext.defaultParallelism
