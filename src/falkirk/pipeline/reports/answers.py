@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from falkirk.pipeline.spark.session import PLANNED_ONCE, with_settings
 from falkirk.pipeline.spark.tasks import cores
@@ -125,7 +126,9 @@ class Answers:
 
     def frame(self, spark: SparkSession, name: str, columns: list[str] | None) -> DataFrame:
         """Give columns of an answer (None: all) back to Spark, which need not plan again how it was made."""
-        return spark.createDataFrame(parquet.read_table(self.folder / name, columns=columns))
+        table = parquet.read_table(self.folder / name, columns=columns)
+        # Spark Connect takes no empty table of Arrow.
+        return spark.createDataFrame(table if table.num_rows else [], from_arrow_schema(table.schema))
 
     def rows(
         self,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql.pandas.types import to_arrow_schema
-
 from falkirk.pipeline.spark.rows import spark_schema
 from falkirk.pipeline.spark.session import is_remote
 from falkirk.pipeline.tables import TABLES
@@ -67,8 +65,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         uri = self._warehouse.table_uri(table.name)
         paths = [] if version is None else data_files(uri, version, self._clusters)
         if not paths:
-            # Spark knows of an Arrow table that it is empty, and leaves out what is made of it.
-            return self._spark.createDataFrame(to_arrow_schema(schema, timezone="UTC").empty_table(), schema)
+            return self._spark.createDataFrame([], schema)
         root = f"{spark_uri(self._warehouse)}/{table.name}"
         reader = self._spark.read.schema(schema).option("basePath", root)
         return _parquet(self._spark, reader, [f"{root}/{path}" for path in paths])
