@@ -247,7 +247,7 @@ def test_tables_are_exported_to_formats_that_spark_writes(spark, falkirk, tmp_pa
     assert not (tmp_path / "delta").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_fleet_in_an_object_store_gives_the_rows_of_one_on_disk(spark, falkirk, tmp_path):
     data = unpack_cluster("4.0.0", tmp_path / "fleet")

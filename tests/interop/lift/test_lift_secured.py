@@ -42,7 +42,7 @@ def missing(lifted: Lifted) -> set[str]:
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(("SSL", "PKCS12", ONE), id="certificates"),
+        pytest.param(("SSL", "PKCS12", ONE), id="certificates", marks=pytest.mark.full),
         pytest.param(("SASL_SSL", "JKS", ONE), id="sasl", marks=pytest.mark.full),
         pytest.param(("SSL", "PEM", SEPARATE), id="separate", marks=pytest.mark.full),
     ],

@@ -1,6 +1,6 @@
 """`ingest`, `stream` and `vacuum` are killed at random places: whoever reads the warehouse finds it whole.
 
-FALKIRK_FLEET_KILLS is the number of kills (by default 6 with Spark, and 24 without), FALKIRK_FLEET_SEED (1) chooses
+FALKIRK_FLEET_KILLS is the number of kills (by default 3 with Spark, and 24 without), FALKIRK_FLEET_SEED (1) chooses
 the places.
 """
 
@@ -51,7 +51,7 @@ def topics(found):
 @pytest.mark.slow
 @pytest.mark.parametrize("with_spark", [False, pytest.param(True, marks=pytest.mark.spark)])
 def test_a_writer_that_is_killed_anywhere_leaves_a_warehouse_that_is_read_whole(tmp_path, with_spark):
-    kills = int(KILLS or (6 if with_spark else 24))
+    kills = int(KILLS or (3 if with_spark else 24))
     with nullcontext(run_killed) if with_spark else killed_without_spark(tmp_path) as run:
         check(tmp_path, run, kills)
 
