@@ -42,6 +42,7 @@ def test_values_are_those_of_the_codec(level, elr_enabled, items):
             assert writer.value(topic_id, partition_id, partition) == encode_metadata_record(record, version)
 
 
+@pytest.mark.source
 def test_what_is_kept_for_the_next_partitions_is_bounded(monkeypatch):
     monkeypatch.setattr(partition_writer, "_KEPT_MAX", 10)
     at = MetadataVersion.parse("4.3-IV0")

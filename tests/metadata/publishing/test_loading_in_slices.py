@@ -100,6 +100,7 @@ def test_a_record_that_changes_every_partition_is_applied_over_many_slices(monke
     assert all(not each.eligible_leader_replicas for topic in loader.image.topics for each in topic.partitions)
 
 
+@pytest.mark.source
 def test_a_snapshot_is_read_and_compared_over_many_slices(monkeypatch):
     loader, publisher = large_loader()
     before, loaded = loader.image, loader.loaded

@@ -125,7 +125,7 @@ class Answers:
         parquet.write_table(found, path / f"{name}.parquet", compression="zstd")
 
     def frame(self, spark: SparkSession, name: str, columns: list[str] | None) -> DataFrame:
-        """Give columns of an answer (None: all) back to Spark, which need not plan again how it was made."""
+        """Return columns of an answer (None: all) as a DataFrame: Spark need not plan again how it was made."""
         table = parquet.read_table(self.folder / name, columns=columns)
         # Spark Connect takes no empty table of Arrow.
         return spark.createDataFrame(table if table.num_rows else [], from_arrow_schema(table.schema))
