@@ -53,7 +53,7 @@ class PartitionReader:
         self._lists: dict[_Ints, _Ints] = _kept()
         self._directories: dict[tuple[bytes, ...], tuple[bytes, ...]] = _kept()
         self._uuids: dict[bytes, bytes] = {}
-        self._numbers: dict[int, int] = {}
+        self._numbers: dict[Any, Any] = {}  # Any: compiled code makes an int anew where it is one by its type
 
     def read_run(
         self, values: Sequence[bytes], at: int, version: int, topic_id: bytes, partitions: list[Partition]
