@@ -6,13 +6,12 @@ has a core of its own, if there is one. Turns are short and alternate.
 """
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from falkirk.protocol.messages import ApiVersionsRequest, ApiVersionsResponse
+from support.brokers import print_turns
 from support.kafka_peer import Peer, measure_against_kafka
-from support.line import print_line
-from support.load import Measured, Target, Work, ask, run_load
+from support.load import Target, Work, ask, run_load
 from support.server import falkirk_servers, kafka_servers
 
 TURNS = 3
@@ -50,21 +49,7 @@ def measure(kafka: Peer) -> None:
                 )
                 for _ in range(TURNS)
             ]
-            print_load(f"ApiVersions {connections} x {in_flight}", *zip(*turns, strict=True), cpu_budget, wall_budget)
-
-
-def print_load(
-    name: str,
-    ours: Sequence[Measured],
-    theirs: Sequence[Measured],
-    cpu_budget: float | None,
-    wall_budget: float | None,
-) -> None:
-    """Print a line for the processor time per request and one for the wall time."""
-    cpu = [turn.cpu_seconds for turn in ours], [turn.cpu_seconds for turn in theirs]
-    wall = [turn.seconds for turn in ours], [turn.seconds for turn in theirs]
-    print_line(f"{name}, CPU per request", *cpu, budget=cpu_budget)
-    print_line(f"{name}, wall per request", *wall, budget=wall_budget)
+            print_turns(f"ApiVersions {connections} x {in_flight}", turns, budget=cpu_budget, wall_budget=wall_budget)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ of a side. Turns are short and alternate.
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -36,13 +36,12 @@ DIGITS = 8
 BROKER_RESOURCE = 4
 
 
-@dataclass
+@dataclass(frozen=True)
 class Side:
-    """Three controllers and their measurements."""
+    """Three controllers."""
 
     servers: list[Server]
     active: Server
-    turns: list[Measured] = field(default_factory=list)
 
 
 def measure(kafka: Peer) -> None:
@@ -57,17 +56,14 @@ def measure(kafka: Peer) -> None:
         for name, change in (("config changed", change_config), ("topic created", create_topic)):
             run(kafka, sides, change, in_flight=max(IN_FLIGHT), warm_up_ms=FIRST_WARM_UP_MS)
             for in_flight in IN_FLIGHT:
-                for side in sides:
-                    side.turns.clear()
-                for _ in range(TURNS):
-                    for side, measured in zip(sides, run(kafka, sides, change, in_flight=in_flight), strict=True):
-                        side.turns.append(measured)
-                print_turns(f"controller, {name}, {CONNECTIONS} x {in_flight}", *sides)
+                turns = [run(kafka, sides, change, in_flight=in_flight) for _ in range(TURNS)]
+                print_operations(f"controller, {name}, {CONNECTIONS} x {in_flight}", turns)
 
 
-def print_turns(name: str, ours: Side, theirs: Side) -> None:
-    wall = [turn.seconds for turn in ours.turns], [turn.seconds for turn in theirs.turns]
-    cpu = [turn.cpu_seconds for turn in ours.turns], [turn.cpu_seconds for turn in theirs.turns]
+def print_operations(name: str, turns: Sequence[Sequence[Measured]]) -> None:
+    ours, theirs = zip(*turns, strict=True)
+    wall = [turn.seconds for turn in ours], [turn.seconds for turn in theirs]
+    cpu = [turn.cpu_seconds for turn in ours], [turn.cpu_seconds for turn in theirs]
     print_line(name, *wall, budget=1.5, cpu=cpu)
 
 

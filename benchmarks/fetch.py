@@ -11,7 +11,7 @@ from falkirk.protocol.error_codes import ErrorCode
 from falkirk.protocol.messages import FetchRequest, FetchResponse, ProduceResponse
 from falkirk.protocol.messages.fetch_request import FetchPartition, FetchTopic
 from produce import produce_request
-from support.brokers import WAIT_S, WINDOW_MS, Side, add_turn, both_sides, create_topics, print_sides, warm_up
+from support.brokers import WAIT_S, WINDOW_MS, Side, both_sides, create_topics, print_turns, warm_up
 from support.kafka_peer import Peer, measure_against_kafka
 from support.load import Measured, Work, ask, run_load
 
@@ -32,12 +32,10 @@ def measure(kafka: Peer) -> None:
             fill(side.port)
             warm_up(partial(window, kafka, side))
         for connections in (1, 4):
-            for side in sides:
-                side.turns.clear()
-            for _ in range(TURNS):
-                found = run(kafka, sides, connections, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
-                add_turn(sides, found)
-            print_sides(f"fetch 1 MB, {connections} x 1", *sides, budget=0.9)
+            turns = [
+                run(kafka, sides, connections, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS) for _ in range(TURNS)
+            ]
+            print_turns(f"fetch 1 MB, {connections} x 1", turns, budget=0.9)
 
 
 def window(kafka: Peer, side: Side, number: int) -> Measured:

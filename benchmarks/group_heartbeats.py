@@ -15,7 +15,7 @@ from falkirk.protocol.messages import (
     HeartbeatResponse,
 )
 from falkirk.protocol.schema import WireMessage
-from support.brokers import WINDOW_MS, Side, add_turn, both_sides, create_topics, print_sides, warm_up
+from support.brokers import WINDOW_MS, Side, both_sides, create_topics, print_turns, warm_up
 from support.group_members import (
     PATIENT_PROPERTIES,
     VERSIONS,
@@ -49,13 +49,12 @@ def measure(kafka: Peer) -> None:
             for side, asked in zip(sides, requests, strict=True):
                 warm_up(partial(window, kafka, side, asked))
             for in_flight in IN_FLIGHT:
-                for side in sides:
-                    side.turns.clear()
-                for _ in range(TURNS):
-                    found = run(kafka, sides, requests, in_flight, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
-                    add_turn(sides, found)
+                turns = [
+                    run(kafka, sides, requests, in_flight, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
+                    for _ in range(TURNS)
+                ]
                 name = f"heartbeats, {protocol}, {GROUPS * MEMBERS} x {in_flight}"
-                print_sides(name, *sides, budget=1.3, wall_budget=1)
+                print_turns(name, turns, budget=1.3, wall_budget=1)
 
 
 def window(kafka: Peer, side: Side, asked: Sequence[WireMessage], _: int) -> Measured:

@@ -4,7 +4,7 @@ Budget: >= 10x. The request is for all topics, as from a new client.
 """
 
 from falkirk.protocol.messages import MetadataRequest, MetadataResponse
-from support.brokers import add_turn, both_sides, create_topics, print_sides
+from support.brokers import both_sides, create_topics, print_turns
 from support.kafka_peer import Peer, measure_against_kafka
 from support.load import Work, ask, run_load
 
@@ -21,28 +21,21 @@ def measure(kafka: Peer) -> None:
         for side in sides:
             create_topics(side.port, [f"topic-{number:04}" for number in range(TOPICS)])
             assert len(ask(side.port, WORK.request, WORK.version, MetadataResponse).topics) == TOPICS
-            run_load(
-                kafka,
-                [side.target(WORK)],
-                connections=16,
-                in_flight=1,
-                warm_up_ms=FIRST_WARM_UP_MS,
-                measured_ms=100,
-            )
+        targets = [side.target(WORK) for side in sides]
+        run_load(kafka, targets, connections=16, in_flight=1, warm_up_ms=FIRST_WARM_UP_MS, measured_ms=100)
         for connections in (1, 16):
-            for side in sides:
-                side.turns.clear()
-            for _ in range(TURNS):
-                found = run_load(
+            turns = [
+                run_load(
                     kafka,
-                    [side.target(WORK) for side in sides],
+                    targets,
                     connections=connections,
                     in_flight=1,
                     warm_up_ms=WARM_UP_MS,
                     measured_ms=MEASURED_MS,
                 )
-                add_turn(sides, found)
-            print_sides(f"Metadata, {TOPICS} topics, {connections} x 1", *sides, budget=10)
+                for _ in range(TURNS)
+            ]
+            print_turns(f"Metadata, {TOPICS} topics, {connections} x 1", turns, budget=10)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from falkirk.protocol.messages import (
 )
 from falkirk.protocol.messages.offset_commit_request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from falkirk.protocol.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
-from support.brokers import WINDOW_MS, Side, add_turn, both_sides, create_topics, print_sides, warm_up
+from support.brokers import WINDOW_MS, Side, both_sides, create_topics, print_turns, warm_up
 from support.group_members import await_coordinator
 from support.kafka_peer import Peer, measure_against_kafka
 from support.load import Measured, Work, ask, run_load
@@ -53,14 +53,12 @@ def measure(kafka: Peer) -> None:
             # The same work in each load: a side that is warm stays so.
             warm_up(partial(window, kafka, side))
         for number, load in enumerate(LOADS, 1):
-            for side in sides:
-                side.turns.clear()
-            for turn in range(TURNS):
-                offset = 1_000 * number + turn
-                found = run(kafka, sides, load, offset, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
-                add_turn(sides, found)
+            turns = [
+                run(kafka, sides, load, 1_000 * number + turn, warm_up_ms=WARM_UP_MS, measured_ms=MEASURED_MS)
+                for turn in range(TURNS)
+            ]
             name = f"offset commits, {load.partitions} of a request, {GROUPS} x {load.in_flight}"
-            print_sides(name, *sides, budget=1, wall_budget=0.8)
+            print_turns(name, turns, budget=1, wall_budget=0.8)
 
 
 def window(kafka: Peer, side: Side, number: int) -> Measured:

@@ -16,12 +16,11 @@ from falkirk.protocol.record import Record
 from support.brokers import (
     WINDOW_MS,
     Side,
-    add_turn,
     both_sides,
     create_topics,
     delete_topic,
     end_offset,
-    print_sides,
+    print_turns,
     warm_up,
 )
 from support.kafka_peer import Peer, measure_against_kafka
@@ -42,13 +41,12 @@ def measure(kafka: Peer) -> None:
     with both_sides(kafka) as sides:
         for name, records, measured_ms in LOADS:
             for side in sides:
-                side.turns.clear()
                 warm_up(partial(window, kafka, side, records))
-            for turn in range(TURNS):
-                topic = f"turn-{records}-{turn}"
-                found = run(kafka, sides, topic, records, warm_up_ms=WARM_UP_MS, measured_ms=measured_ms)
-                add_turn(sides, found)
-            print_sides(f"produce {name}, {CONNECTIONS} x {IN_FLIGHT}", *sides, budget=1, wall_budget=0.8)
+            turns = [
+                run(kafka, sides, f"turn-{records}-{turn}", records, warm_up_ms=WARM_UP_MS, measured_ms=measured_ms)
+                for turn in range(TURNS)
+            ]
+            print_turns(f"produce {name}, {CONNECTIONS} x {IN_FLIGHT}", turns, budget=1, wall_budget=0.8)
 
 
 def window(kafka: Peer, side: Side, records: int, number: int) -> Measured:

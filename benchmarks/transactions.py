@@ -28,7 +28,7 @@ from falkirk.protocol.messages import (
     TransactionLogValue,
 )
 from falkirk.protocol.messages.transaction_log_value import PartitionsSchema
-from support.brokers import Side, both_sides, create_topics, end_offset, print_sides, warm_up
+from support.brokers import Side, both_sides, create_topics, end_offset, print_turns, warm_up
 from support.kafka_peer import Peer, measure_against_kafka
 from support.load import Measured, ask
 from support.partition_load import SEGMENT, PartitionLoads, write_segment
@@ -139,12 +139,9 @@ def measure_transactions(kafka: Peer) -> None:
             producers[side.port] = producer
         for records, transactions in LOADS:
             for side in sides:
-                side.turns.clear()
                 warm_up(partial(run, side, producers[side.port], records, transactions))
-            for _ in range(TURNS):
-                for side in sides:
-                    side.turns.append(run(side, producers[side.port], records, transactions))
-            print_sides(f"transactions of {records} records", *sides, budget=1)
+            turns = [[run(side, producers[side.port], records, transactions) for side in sides] for _ in range(TURNS)]
+            print_turns(f"transactions of {records} records", turns, budget=1)
         # They end before their brokers do.
         producers.clear()
 

@@ -4,7 +4,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from falkirk.protocol.messages import (
@@ -38,12 +38,11 @@ STEADY = 0.05
 CONFIGS = {"file.delete.delay.ms": "1000"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Side:
-    """A broker that is its own controller, and its measurements."""
+    """A broker that is its own controller."""
 
     server: Server
-    turns: list[Measured] = field(default_factory=list)
 
     @property
     def port(self) -> int:
@@ -75,12 +74,6 @@ def warm_up(run: Callable[[int], Measured]) -> None:
         if abs(taken - before) < STEADY * before:
             return
         before = taken
-
-
-def add_turn(sides: Sequence[Side], found: Sequence[Measured]) -> None:
-    """Give each side what it took."""
-    for side, measured in zip(sides, found, strict=True):
-        side.turns.append(measured)
 
 
 def create_topics(port: int, names: list[str], *, partitions: int = 1) -> None:
@@ -117,10 +110,16 @@ def end_offset(port: int, topic: str, partition: int) -> int:
     return found.offset
 
 
-def print_sides(name: str, ours: Side, theirs: Side, *, budget: float, wall_budget: float | None = None) -> None:
-    """Print the processor time per request first, then the wall time, by default of the same budget."""
-    cpu = [turn.cpu_seconds for turn in ours.turns], [turn.cpu_seconds for turn in theirs.turns]
-    wall = [turn.seconds for turn in ours.turns], [turn.seconds for turn in theirs.turns]
+def print_turns(
+    name: str, turns: Sequence[Sequence[Measured]], *, budget: float | None, wall_budget: float | None = None
+) -> None:
+    """Print the processor time per request first, then the wall time, by default of the same budget.
+
+    A turn has what our side took, and the peer's.
+    """
+    ours, theirs = zip(*turns, strict=True)
+    cpu = [turn.cpu_seconds for turn in ours], [turn.cpu_seconds for turn in theirs]
+    wall = [turn.seconds for turn in ours], [turn.seconds for turn in theirs]
     print_line(f"{name}, CPU per request", *cpu, budget=budget)
     print_line(f"{name}, wall per request", *wall, budget=budget if wall_budget is None else wall_budget)
 
