@@ -3,13 +3,11 @@
 import json
 from pathlib import Path
 
-import archives
 import pytest
+from archives import unpack_cluster
 from made_clusters import append_metadata
 
 from falkirk.protocol.messages import AccessControlEntryRecord
-
-CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 
 
 @pytest.fixture
@@ -17,8 +15,7 @@ def directory(tmp_path):
     """Directories of a real cluster, by the name of its archive."""
 
     def unpack(name: str) -> str:
-        archives.unpack(CLUSTERS / f"{name}.tar.gz", tmp_path / name)
-        return str(tmp_path / name)
+        return str(unpack_cluster(name, tmp_path / name).parent)
 
     return unpack
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import archives
 import pytest
+from archives import unpack_cluster
 from made_clusters import METADATA, MadeCluster
 from stopped_clusters import DISK, hashes, plan_for
 
 from falkirk.logdir.downgrade import DowngradeResult, downgrade
-
-CLUSTERS = Path(__file__).parent.parent / "data" / "clusters"
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -32,9 +30,7 @@ def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
 
     @cache
     def unpack(name: str) -> Path:
-        folder = tmp_path_factory.mktemp(name)
-        archives.unpack(CLUSTERS / f"{name}.tar.gz", folder)
-        return folder / "data"
+        return unpack_cluster(name, tmp_path_factory.mktemp(name))
 
     return unpack
 

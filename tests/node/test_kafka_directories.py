@@ -1,10 +1,9 @@
 """Directories of real Kafka, opened by our nodes as the release that wrote them, and read again afterwards."""
 
-from pathlib import Path
 from random import Random
 
-import archives
 import pytest
+from archives import unpack_cluster
 from stopped_clusters import cluster_at
 
 from falkirk.node.config.node_config import CONTROLLER, Listener, NodeConfig
@@ -15,7 +14,6 @@ from falkirk.protocol.endpoint import Endpoint
 from falkirk.storage.posix_disk import PosixDisk
 from falkirk.versions.release import Release
 
-CLUSTERS = Path(__file__).parent.parent / "data" / "clusters"
 ENDPOINT = Endpoint("127.0.0.1", 9093)
 NOW_MS = 1_800_000_000_000
 
@@ -43,11 +41,6 @@ def config(release: str, log_dirs: list[str]) -> NodeConfig:
     )
 
 
-def unpack(release: str, folder: Path) -> Path:
-    archives.unpack(CLUSTERS / f"{release}.tar.gz", folder)
-    return folder / "data"
-
-
 def run_until_active(node: Node) -> int:
     """A lone voter needs nobody; connections that it asks for stand open and bring nothing."""
     now_ms = NOW_MS
@@ -61,7 +54,7 @@ def run_until_active(node: Node) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["3.7.2", "3.9.1", "4.0.0", "4.3.1", "4.4.0"])
 def test_a_controller_goes_on_where_kafka_stopped_and_leaves_what_was_there(release, tmp_path):
-    folder = unpack(release, tmp_path)
+    folder = unpack_cluster(release, tmp_path)
     log_dirs = sorted(str(path.parent) for path in folder.rglob("meta.properties"))
     before = cluster_at(folder)
 

@@ -147,7 +147,10 @@ def own_environment():
 
 
 def interpreter(version):
-    """Return a Python of that version; only the oldest supported one must be here."""
+    """Return a Python of that version.
+
+    Only the oldest supported one must be here: a bare machine has one Python, and what is compiled is made for each.
+    """
     found = next((path for path in pythons(version) if path.exists()), None)
     assert found is not None or version != PYTHONS[0], "the oldest supported Python is needed"
     return found or pytest.skip(f"there is no Python {version} here")

@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from archives import unpack_cluster
 from data_files import all_files, committed, live_files
-from fleet_clusters import unpack_cluster
 from made_clusters import MadeCluster
 from object_store import object_store
 

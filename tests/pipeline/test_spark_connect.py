@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fleet_clusters import unpack_cluster
+from archives import unpack_cluster
 from spark_connect import connect_server
 
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet

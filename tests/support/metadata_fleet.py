@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fleet_clusters import CLUSTER_NAMES, unpack_cluster
+from archives import unpack_cluster
+from fleet_clusters import CLUSTER_NAMES
 from made_clusters import CLUSTER_ID, MadeCluster
 from metadata_files import archive
 from metadata_histories import HistoryMaker

@@ -25,7 +25,7 @@ def mapped_array(make: Callable[[T], R], items: Collection[T]) -> list[R]:
 
 def has_mapped_array(message: WireMessage) -> bool:
     """Return whether one of a message's own fields is a mapped array."""
-    # A class of `collections.abc` takes long to say what is an instance of it.
+    # `isinstance` would ask the abstract base class, which takes more than ten times as long.
     for field in message.__struct_fields__:  # noqa: SIM110 - `any` makes a generator
         if type(getattr(message, field)) is _MappedArray:
             return True

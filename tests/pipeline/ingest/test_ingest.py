@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fleet_clusters import unpack_cluster
+from archives import unpack_cluster
 from made_clusters import MadeCluster
 from metadata_fleet import unpack_fleet
 from pyspark.sql import DataFrame

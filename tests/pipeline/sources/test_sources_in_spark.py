@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from archives import unpack
+from archives import unpack_cluster
 from object_store import object_store
 
 from falkirk.pipeline import filesystem
@@ -27,7 +27,7 @@ REQUESTS = DATA / "requests" / "simple-3.9.1.log.gz"
 def fleet(tmp_path_factory):
     """The logs of a cluster that real Kafka ran, and a request log."""
     folder = tmp_path_factory.mktemp("fleet")
-    unpack(DATA / "clusters" / "4.3.1.tar.gz", folder)
+    unpack_cluster("4.3.1", folder)
     (folder / "kafka-request.log").write_bytes(gzip.decompress(REQUESTS.read_bytes()))
     (folder / "torn-0").mkdir()
     [metadata] = folder.glob("data/*/__cluster_metadata-0/*0.log")

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fleet_clusters import unpack_cluster
+from archives import unpack_cluster
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from fleet_clusters import fleet_cluster, unpack_cluster
+from archives import unpack_cluster
+from fleet_clusters import fleet_cluster
 from group_records import Log
 from group_rows import group_rows
 from stopped_clusters import DISK, cluster_at
