@@ -20,6 +20,8 @@ def printable_json(text: str) -> str:
 
 def _printable(text: str, escaped: Callable[[str], str]) -> str:
     # Documents may have megabytes: only lines with something to escape are looked at by character.
+    if text.replace("\n", "").isprintable():
+        return text
     return "\n".join(
         line
         if line.isprintable()

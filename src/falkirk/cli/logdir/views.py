@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from falkirk.logdir.cluster import Cluster
     from falkirk.logdir.inspect import Inspection
-    from falkirk.logdir.ledger import DowngradeLedger
+    from falkirk.logdir.ledger import DowngradeLedger, PlanLedger
     from falkirk.logdir.plan import Plan
     from falkirk.logdir.undo import UndoResult
     from falkirk.logdir.verify import Verification
@@ -94,9 +94,9 @@ class PlanView:
         else:
             yield f"{len(found.losses)} things would be lost; `--unsafe` goes on, and keeps them in the undo bundle."
 
-    def document(self) -> dict[str, Any]:  # Any: JSON values
+    def document(self) -> PlanLedger:
         """Return `plan --json`."""
-        return self.plan.as_json()
+        return self.plan.ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # PartitionRecord and PartitionChangeRecord, of which there are many: how their values begin, up to the record version
 # (one byte, in all that are known), and where partition number and topic id stand in them.
 _OF_PARTITIONS: Final = frozenset({b"\x01\x03", b"\x01\x05"})
-_PARTITION_KEY: Final = slice(3, 23)
+_KEY_START: Final = 3
+_KEY_END: Final = 23
 _Rules = dict[str, tuple[Condition, set[ObjectKey]]]
 # (kind of loss, object) -> (record type, offset, source).
 _Places = dict[tuple[str, ObjectKey], tuple[str, int, str | None]]
@@ -46,7 +47,7 @@ def locate(losses: Sequence[Loss], batches: Iterable[MetadataBatch]) -> list[Los
             for index in [
                 index
                 for index, value in enumerate(values)
-                if value[_PARTITION_KEY] in partitions or value[:2] not in _OF_PARTITIONS
+                if value[_KEY_START:_KEY_END] in partitions or value[:2] not in _OF_PARTITIONS
             ]:
                 offset = batch.base_offset + index
                 try:

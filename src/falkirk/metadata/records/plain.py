@@ -21,9 +21,14 @@ def plain_fields(row: Any, names: Iterable[str]) -> dict[str, Any]:  # Any: a ro
 
 
 def _plain(name: str, value: Any) -> Any:  # Any: a field in, JSON value out
+    if isinstance(value, int):
+        return value
     if isinstance(value, bytes):
         return uuid_text(value) if len(value) == 16 and name != _OPAQUE else value.hex()
     if isinstance(value, (tuple, list)):
+        # The items of a list are of one type; most are of broker ids.
+        if value and isinstance(value[0], int):
+            return list(value)
         return [_plain(name, item) for item in value]
     if isinstance(value, msgspec.Struct):
         return plain_fields(value, value.__struct_fields__)
