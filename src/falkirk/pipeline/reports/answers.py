@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from falkirk.pipeline.spark.job_progress import Progress
     from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.pipeline.warehouse.fleet_tables import FleetTables
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
@@ -64,11 +65,13 @@ _SHARED: Final[dict[str, list[str] | None]] = {
     _LOSSES: [CLUSTER, "outcome", "kind"],
 }
 """Answers that others are made of -> the columns that these need; None: all."""
-_SMALL: Final = tuple(table.name for table in (CLUSTERS, LOG_DIRS, FEATURE_LEVELS, BROKERS, CONTROLLERS))
+_SMALL: Final = (CLUSTERS, LOG_DIRS, FEATURE_LEVELS, BROKERS, CONTROLLERS)
 """Tables of a few rows for each cluster, which nearly all answers need."""
 _BY_CLUSTER: Final = PLANNED_ONCE | {
     # Most queries see few rows: to compile them takes longer than to run them.
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Without compiled code it looks values up in a cache that costs more than most expressions.
+    "spark.sql.subexpressionElimination.enabled": "false",
     # Most files are small, and a task has many.
     "spark.sql.files.openCostInBytes": "65536",
     # What is laid out by cluster is joined where it is.
@@ -183,13 +186,16 @@ def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:
     return table.take(pa.array(kept, pa.int64()))
 
 
-def ask(tables: Mapping[str, DataFrame], question: Question, folder: Path, progress: Progress) -> Answers:
+def ask(tables: FleetTables, question: Question, folder: Path, progress: Progress) -> Answers:
     """Compute all answers. Raises MissingTableError for a warehouse that lacks a column."""
     answers = Answers(folder)
-    spark = tables[CLUSTERS.name].sparkSession
+    spark = tables.spark
     count = cores(spark)
-    small = {name: tables[name].repartition(count, CLUSTER) for name in _SMALL}
-    found = dict(tables) | small
+    small = {
+        table.name: tables.chosen(table.name, [*table.schema.names, CLUSTER], {}).repartition(count, CLUSTER)
+        for table in _SMALL
+    }
+    found = tables | small
     with with_settings(spark, _BY_CLUSTER | {"spark.sql.shuffle.partitions": str(count)}):
         for frame in small.values():
             frame.persist()

@@ -63,17 +63,22 @@ def point_of_no_return() -> Transform:
             CLUSTER, "from_level", "to_level", "upgrade_offset", "upgrade_timestamp", "first.*"
         )
         topics = require_columns(tables, TOPICS, "topic_id", "name")
-        return found.join(topics, [CLUSTER, "topic_id"], "left").select(
-            CLUSTER,
-            "from_level",
-            "to_level",
-            "upgrade_offset",
-            "upgrade_timestamp",
-            of_rule(_RULES, lambda rule: rule.kind).alias("kind"),
-            "record",
-            _key().alias("key"),
-            "offset",
-            "timestamp",
+        # Few rows look for a name among many: those few are hashed, and the many not sorted.
+        return (
+            found.hint("shuffle_hash")
+            .join(topics, [CLUSTER, "topic_id"], "left")
+            .select(
+                CLUSTER,
+                "from_level",
+                "to_level",
+                "upgrade_offset",
+                "upgrade_timestamp",
+                of_rule(_RULES, lambda rule: rule.kind).alias("kind"),
+                "record",
+                _key().alias("key"),
+                "offset",
+                "timestamp",
+            )
         )
 
     return transform
@@ -106,9 +111,9 @@ def _upgrades(tables: Tables) -> DataFrame:
 
 def _bearing(tables: Tables, upgrades: DataFrame) -> DataFrame:
     """Return each record behind an upgrade that a lower level cannot hold, once for each upgrade and rule."""
-    records = require_columns(
-        tables, METADATA_RECORDS, "is_snapshot", "offset", "timestamp", "record_name", "key", "json", *TYPED.values()
-    ).filter(~sf.col("is_snapshot") & sf.col("record_name").isin(*_BEARERS))
+    columns = ("is_snapshot", "offset", "timestamp", "record_name", "key", "json", *TYPED.values())
+    only = {"is_snapshot": [False], "record_name": _BEARERS}
+    records = require_columns(tables, METADATA_RECORDS, *columns, only=only)
     # Most clusters have no upgrade in their log, and are skipped.
     since = upgrades.groupBy(CLUSTER).agg(sf.min("upgrade_offset").alias("since"))
     records = records.join(sf.broadcast(since), CLUSTER).filter(sf.col("offset") > sf.col("since"))

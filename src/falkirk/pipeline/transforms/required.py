@@ -6,13 +6,15 @@ tables by name and returns a DataFrame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
 if TYPE_CHECKING:
     from falkirk.pipeline.tables.table import Table
@@ -26,14 +28,22 @@ class MissingTableError(PipelineError):
     """A table is missing, or lacks a column."""
 
 
-def require_columns(tables: Tables, table: Table, *columns: str) -> DataFrame:
+def require_columns(
+    tables: Tables,
+    table: Table,
+    *columns: str,
+    only: Mapping[str, Sequence[Any]] | None = None,  # Any: values of columns
+) -> DataFrame:
     """Return the cluster and these columns of a table, in this order; without columns, all that it has.
 
-    Raises MissingTableError naming the table and the columns that it lacks.
+    `only`: rows that have one of these values in each column. Raises MissingTableError naming the table and the columns
+    that it lacks.
     """
     names = [CLUSTER, *(columns or table.schema.names)]
     unknown = set(names) - set(table.full_schema.names)
     assert not unknown, f"no column of table {table.name}: {unknown}"
+    if isinstance(tables, FleetTables):
+        return tables.chosen(table.name, names, only or {})
     frame = tables.get(table.name)
     if frame is None:
         raise MissingTableError(f"table {table.name} is not here")
@@ -41,4 +51,7 @@ def require_columns(tables: Tables, table: Table, *columns: str) -> DataFrame:
     if missing:
         which = f"column {missing[0]}" if len(missing) == 1 else f"columns {', '.join(missing)}"
         raise MissingTableError(f"table {table.name} has no {which}")
-    return frame.select(*names)
+    chosen = frame.select(*names)
+    for column, values in (only or {}).items():
+        chosen = chosen.filter(sf.col(column).isin(list(values)))
+    return chosen

@@ -90,8 +90,8 @@ def commit_files(
         return version
 
 
-def data_files(uri: str, version: int, clusters: Collection[str] | None = None) -> list[str]:
-    """Return the paths, relative to the table, of the data files of a version, or those of some clusters in it.
+def data_files(uri: str, version: int, clusters: Collection[str] | None = None) -> dict[str, int]:
+    """Return the paths, relative to the table, and bytes of a version's data files, or those of some clusters in it.
 
     Raises WarehouseError.
     """
@@ -99,9 +99,9 @@ def data_files(uri: str, version: int, clusters: Collection[str] | None = None) 
         actions = DeltaTable(uri, version=version, storage_options=_storage_options()).get_add_actions(flatten=True)
     except _ERRORS as error:
         raise _explained(f"{uri}: version {version}", error) from error
-    found = pa.table(actions).select(["path", f"partition.{CLUSTER}"])
-    paths, names = (column.to_pylist() for column in found.columns)
-    return [unquote(str(path)) for path, name in zip(paths, names, strict=True) if clusters is None or name in clusters]
+    found = pa.table(actions).select(["path", "size_bytes", f"partition.{CLUSTER}"])
+    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    return {unquote(str(path)): int(size) for path, size, name in rows if clusters is None or name in clusters}
 
 
 def vacuum_files(uri: str, retention_hours: int, *, dry_run: bool) -> list[str]:
