@@ -124,9 +124,9 @@ class DowngradeView:
         yield f"Ledger: {found.ledger}"
         yield f"Undo bundle: {found.bundle}"
 
-    def document(self) -> dict[str, Any]:  # Any: JSON values
+    def document(self) -> DowngradeLedger:
         """Return `downgrade --json`, which is the ledger."""
-        return self.found.as_json()
+        return self.found
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def ask(tables: FleetTables, question: Question, folder: Path, progress: Progres
     spark = tables.spark
     count = cores(spark)
     small = {
-        table.name: tables.chosen(table.name, [*table.schema.names, CLUSTER], {}).repartition(count, CLUSTER)
+        table.name: tables.chosen(table.name, [*table.schema.names, CLUSTER]).repartition(count, CLUSTER)
         for table in _SMALL
     }
     found = tables | small

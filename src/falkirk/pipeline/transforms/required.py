@@ -6,15 +6,14 @@ tables by name and returns a DataFrame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.warehouse.fleet_tables import FleetTables
+from falkirk.pipeline.warehouse.fleet_tables import EVERYTHING, FleetTables, Only, chosen_rows
 
 if TYPE_CHECKING:
     from falkirk.pipeline.tables.table import Table
@@ -32,7 +31,7 @@ def require_columns(
     tables: Tables,
     table: Table,
     *columns: str,
-    only: Mapping[str, Sequence[Any]] | None = None,  # Any: values of columns
+    only: Only = EVERYTHING,
 ) -> DataFrame:
     """Return the cluster and these columns of a table, in this order; without columns, all that it has.
 
@@ -43,7 +42,7 @@ def require_columns(
     unknown = set(names) - set(table.full_schema.names)
     assert not unknown, f"no column of table {table.name}: {unknown}"
     if isinstance(tables, FleetTables):
-        return tables.chosen(table.name, names, only or {})
+        return tables.chosen(table.name, names, only)
     frame = tables.get(table.name)
     if frame is None:
         raise MissingTableError(f"table {table.name} is not here")
@@ -51,7 +50,4 @@ def require_columns(
     if missing:
         which = f"column {missing[0]}" if len(missing) == 1 else f"columns {', '.join(missing)}"
         raise MissingTableError(f"table {table.name} has no {which}")
-    chosen = frame.select(*names)
-    for column, values in (only or {}).items():
-        chosen = chosen.filter(sf.col(column).isin(list(values)))
-    return chosen
+    return chosen_rows(frame, names, only)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from falkirk.pipeline.spark.rows import spark_schema
 from falkirk.pipeline.spark.session import is_remote
@@ -21,7 +22,6 @@ from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-    from pyspark.sql.types import StructType
 
     from falkirk.pipeline.tables.table import Table
     from falkirk.pipeline.warehouse.commit import Mark
@@ -38,6 +38,7 @@ _CHOSEN_BYTES: Final = 1 << 20
 _PATH: Final = "path"
 _BATCH_ROWS: Final = 1 << 14
 Only = Mapping[str, Sequence[Any]]  # Any: values of columns
+EVERYTHING: Final[Only] = {}
 
 
 class FleetTables(Mapping[str, "DataFrame"]):
@@ -61,6 +62,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         self._clusters = clusters
         self._frames: dict[str, DataFrame] = {}
         self._given: dict[str, DataFrame] = {}
+        self._paths: dict[str, dict[str, int]] = {}
         # The driver finds a few thousand local files faster than a job of Spark; in a store each is a request.
         spark.conf.set(_LISTED_BY_DRIVER, "100000" if warehouse.is_local else "32")
 
@@ -74,12 +76,13 @@ class FleetTables(Mapping[str, "DataFrame"]):
         made = FleetTables(self.spark, self._warehouse, self.mark, clusters=self._clusters)
         made._given = self._given | dict(given)
         made._frames = self._frames | made._given
+        made._paths = self._paths
         return made
 
     def __contains__(self, name: object) -> bool:
         return name in TABLES or name in self._given
 
-    def chosen(self, name: str, columns: Sequence[str], only: Only) -> DataFrame:
+    def chosen(self, name: str, columns: Sequence[str], only: Only = EVERYTHING) -> DataFrame:
         """Return columns of a table, and the rows that have one of the values `only` in each column of theirs.
 
         Many small files are read by PyArrow in the workers: Spark sees no more than is chosen.
@@ -87,12 +90,8 @@ class FleetTables(Mapping[str, "DataFrame"]):
         files = {} if name in self._given else self._files(TABLES[name])
         size_max = _CHOSEN_BYTES if only else _SMALL_BYTES
         if len(files) >= _MANY and sum(files.values()) <= len(files) * size_max:
-            frame = self._small_files(TABLES[name], list(files), columns, only)
-        else:
-            frame = self[name].select(*columns)
-            for column, values in only.items():
-                frame = frame.filter(sf.col(column).isin(list(values)))
-        return frame
+            return self._small_files(TABLES[name], list(files), columns, only)
+        return chosen_rows(self[name], columns, only)
 
     def __iter__(self) -> Iterator[str]:
         return iter(TABLES | self._given)
@@ -110,16 +109,25 @@ class FleetTables(Mapping[str, "DataFrame"]):
         return _parquet(self.spark, reader, [f"{root}/{path}" for path in paths])
 
     def _files(self, table: Table) -> dict[str, int]:
-        version = self.mark.versions.get(table.name)
-        uri = self._warehouse.table_uri(table.name)
-        return {} if version is None else data_files(uri, version, self._clusters)
+        name = table.name
+        if name not in self._paths:
+            version, uri = self.mark.versions.get(name), self._warehouse.table_uri(name)
+            self._paths[name] = {} if version is None else data_files(uri, version, self._clusters)
+        return self._paths[name]
 
     def _small_files(self, table: Table, paths: Sequence[str], columns: Sequence[str], only: Only) -> DataFrame:
         schema = _full_schema(table)
-        chosen = type(schema)([schema[name] for name in columns])
+        chosen = StructType([schema[name] for name in columns])
         files = self.spark.createDataFrame(pa.table({_PATH: paths}))
         read = partial(_read_files, uri=self._warehouse.uri, table=table.name, schema=chosen, only=dict(only))
         return files.mapInArrow(read, chosen)
+
+
+def chosen_rows(frame: DataFrame, columns: Sequence[str], only: Only) -> DataFrame:
+    """Return columns of a frame, and the rows that have one of the values `only` in each column of theirs."""
+    for column, values in only.items():
+        frame = frame.filter(sf.col(column).isin(list(values)))
+    return frame.select(*columns)
 
 
 def _full_schema(table: Table) -> StructType:
