@@ -28,7 +28,7 @@ TARGET = parse_target("3.9")
 
 
 def main() -> None:
-    spark = start_session(master="local[2]", settings={"spark.driver.memory": "2g"})
+    spark = start_session(master="local[2]", settings={"spark.driver.memory": "2g"}, few_rows=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
 

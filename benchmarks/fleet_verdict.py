@@ -59,7 +59,7 @@ def measure(kafka: Peer) -> None:
 
 
 def verdict(directory: str, folder: str) -> None:
-    spark = start_session(master="local[2]")
+    spark = start_session(master="local[2]", few_rows=True)
     place = Path(folder) / "warehouse"
     small = Path(folder) / "small"
     shutil.rmtree(small, ignore_errors=True)

@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 
 from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
-from falkirk.pipeline.state.groups.group_answers import PARTITION_ROWS
 from falkirk.pipeline.tables.groups import GROUP_RECORDS
 from falkirk.protocol.coordinator_record import decode_key, decode_value
 from falkirk.protocol.errors import RemoteProtocolError
@@ -63,21 +62,4 @@ def _commit(key: Any, value: Any) -> dict[str, Any]:
         "commit_timestamp": value.commit_timestamp,
         "expire_timestamp": None if expires < 0 else expires,
         "topic_id": None if topic_id == bytes(16) else uuid_text(topic_id),
-    }
-
-
-def partition_rows(entries: Iterable[LogEntry], *, source: str = "d/__consumer_offsets-0/0.log") -> pa.Table:
-    """Return the columns of `group_records` that transforms use, as they derive them from the table."""
-    return pa.Table.from_pylist(
-        [{"source": source, **_partition_row(_row(entry))} for entry in entries], schema=PARTITION_ROWS
-    )
-
-
-def _partition_row(row: dict[str, Any]) -> dict[str, Any]:
-    is_commit = row.get("record_type") == 1 and "offset_commit" in row and not row["unknown_tags"]
-    return row | {
-        "is_known": row.get("record_name") is not None,
-        "is_tombstone": row.get("value") is None,
-        "commit_group": row["group"] if is_commit else None,
-        "value": None if is_commit else row.get("value"),
     }

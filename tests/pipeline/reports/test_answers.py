@@ -1,7 +1,5 @@
 """Answers as they are stored."""
 
-from types import SimpleNamespace
-
 import pyarrow as pa
 
 from falkirk.pipeline.reports.answers import Answers
@@ -16,7 +14,7 @@ def test_rows_are_in_one_order_whatever_the_order_of_sparks_tasks(tmp_path):
     )
     answers = Answers(tmp_path)
     for name, order in (("one", rows), ("other", rows[::-1])):
-        answers.store(name, SimpleNamespace(toArrow=lambda order=order: pa.Table.from_pylist(order, schema)))
+        answers.store(name, pa.Table.from_pylist(order, schema))
     found, _ = answers.rows("one", ("cluster", "feature"))
     assert [(row["cluster"], row["used_by"]) for row in found] == [("a", "1"), ("a", "2"), ("b", "1"), ("b", "2")]
     assert (tmp_path / "one" / "one.parquet").read_bytes() == (tmp_path / "other" / "other.parquet").read_bytes()

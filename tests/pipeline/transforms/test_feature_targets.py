@@ -38,7 +38,7 @@ def test_rows_are_told_one_by_one_and_keep_their_columns():
         "key_fields": None, "record": None, "detail": None,
     }  # fmt: skip
     assert (lowered["kept_level"], lowered["kind"], lowered["key"]) == (1, "feature_lowered", "feature share.version")
-    assert lowered["key_fields"] == '{"feature": "share.version"}'
+    assert lowered["key_fields"] == '{"feature":"share.version"}'
     assert lowered["detail"] == "share.version 2 is lowered to 1: release 4.3.1 supports 0-1"
 
 

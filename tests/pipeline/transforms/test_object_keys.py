@@ -2,11 +2,10 @@
 
 import json
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import functions as sf
 
 from falkirk.metadata.records.record_key import (
-    ZK_MIGRATION_STATE_KEY,
     acl_key,
     broker_key,
     config_key,
@@ -19,7 +18,6 @@ from falkirk.protocol.uuid import uuid_text
 
 KEYS = [
     (feature_key("group.version"), None),
-    (ZK_MIGRATION_STATE_KEY, None),
     (broker_key(3), None),
     (acl_key(b"\xff" * 16), None),
     (partition_key(bytes(range(16)), 7), None),
@@ -32,19 +30,14 @@ KEYS = [
 ]
 
 
-@pytest.mark.slow
-def test_they_are_told_as_rows_tell_them(spark):
-    columns = []
-    for key, topic in KEYS:
-        identity = [sf.lit(uuid_text(part) if isinstance(part, bytes) else part) for part in key.identity]
-        columns.append(key_text(key.kind, identity, None if topic is None else sf.lit(topic)))
-        columns.append(key_fields(key.kind, identity))
-    found = list(spark.range(1).select(*columns).first())
-    assert found[::2] == [key.text(topic) for key, topic in KEYS]
-    assert [json.loads(text) for text in found[1::2]] == [key.fields() for key, _ in KEYS]
+@pytest.mark.parametrize(("key", "topic"), KEYS)
+def test_they_are_told_as_rows_tell_them(key, topic):
+    identity = [pa.array([uuid_text(part) if isinstance(part, bytes) else part] * 2) for part in key.identity]
+    names = None if topic is None else pa.array([topic, None])
+    assert key_text(key.kind, identity, names).to_pylist() == [key.text(topic), key.text()]
+    assert [json.loads(text) for text in key_fields(key.kind, identity).to_pylist()] == [key.fields()] * 2
 
 
-@pytest.mark.slow
-def test_a_topic_without_a_name_is_told_by_its_id(spark):
-    nameless = key_text("partition", [sf.lit("id"), sf.lit(7)], sf.lit(None).cast("string"))
-    assert spark.range(1).select(nameless).first()[0] == "topic id partition 7"
+def test_texts_in_json_are_escaped():
+    [found] = key_fields("feature", [pa.array(['"\\\n'])]).to_pylist()
+    assert json.loads(found) == {"feature": '"\\\n'}

@@ -2,12 +2,10 @@
 
 import duckdb
 import polars as pl
-import pyarrow as pa
 import pytest
 from data_files import committed, put
 from deltalake import DeltaTable
 from py4j.java_collections import ListConverter
-from pyarrow import parquet
 
 from falkirk.pipeline.ingest.run import ingest
 from falkirk.pipeline.inventory import find_fleet
@@ -96,29 +94,15 @@ def test_times_and_structs_are_the_same_in_every_engine(spark, warehouse):
 
 @pytest.mark.slow
 def test_small_files_read_by_workers_have_the_same_rows(spark, warehouse, monkeypatch):
-    tables = FleetTables(spark, warehouse)
-    wanted = {name: tables[name].toArrow() for name in tables.mark.versions}
+    spark_reads = FleetTables(spark, warehouse)
+    wanted = {name: spark_reads[name].toArrow() for name in spark_reads.mark.versions}
     monkeypatch.setattr(fleet_tables, "_MANY", 1)
     monkeypatch.setattr(fleet_tables, "_SMALL_BYTES", 1 << 30)
+    tables = FleetTables(spark, warehouse)
     for name, expected in wanted.items():
-        frame = tables.chosen(name, expected.column_names, {})
-        assert frame.dtypes == tables[name].dtypes
+        frame = tables.chosen(TABLES[name], expected.column_names)
+        assert frame.dtypes == spark_reads[name].dtypes
         assert sorted(map(repr, frame.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist())), name
-    only = {"is_snapshot": [False], "record_name": ["RegisterBrokerRecord", "FeatureLevelRecord"]}
-    columns = ["offset", "cluster", "record_name"]
-    chosen = tables.chosen("metadata_records", columns, only).toArrow().to_pylist()
-    monkeypatch.setattr(fleet_tables, "_MANY", 1 << 30)
-    by_spark = tables.chosen("metadata_records", columns, only).toArrow().to_pylist()
-    assert sorted(map(repr, chosen)) == sorted(map(repr, by_spark)) != []
-
-
-def test_a_column_that_an_older_file_lacks_is_null(tmp_path):
-    place = Warehouse.make(str(tmp_path / "w"))
-    (folder := tmp_path / "w" / "topics" / "cluster=a").mkdir(parents=True)
-    parquet.write_table(pa.table({"name": ["t"]}), folder / "old.parquet")
-    target = pa.schema({"cluster": pa.string(), "name": pa.string(), "partitions": pa.int32()})
-    rows = fleet_tables._read_file(place, "topics", "cluster=a/old.parquet", target, {})
-    assert rows.to_pylist() == [{"cluster": "a", "name": "t", "partitions": None}]
 
 
 @pytest.mark.slow

@@ -267,7 +267,7 @@ def export_command(
 
     wanted = _tables(tables)
     place, names = Warehouse.open(warehouse), _names(clusters)
-    with _spark(master, spark_conf) as spark, PhaseProgress() as progress:
+    with _spark(master, spark_conf, few_rows=False) as spark, PhaseProgress() as progress:
         rows = export(spark, place, out, format_=format_, tables=wanted, clusters=names, progress=progress)
     choose_output(json=json).show(ExportView(out, rows))
 
@@ -427,7 +427,9 @@ def _tables(text: str | None) -> frozenset[str]:
     return frozenset(names)
 
 
-def _spark(master: str | None, settings: list[str] | None) -> AbstractContextManager[SparkSession]:
+def _spark(
+    master: str | None, settings: list[str] | None, *, few_rows: bool = True
+) -> AbstractContextManager[SparkSession]:
     from falkirk.pipeline.spark.session import spark_session  # noqa: PLC0415 - the extra `spark` may be missing
 
     pairs = {}
@@ -438,4 +440,4 @@ def _spark(master: str | None, settings: list[str] | None) -> AbstractContextMan
         pairs[key] = value
     if sys.stderr.isatty():
         print_text("starting Spark ...", sys.stderr)
-    return spark_session(master=master, settings=pairs)
+    return spark_session(master=master, settings=pairs, few_rows=few_rows)

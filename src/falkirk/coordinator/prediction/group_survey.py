@@ -7,6 +7,7 @@ layout never changed.
 
 from __future__ import annotations
 
+import functools
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ from falkirk.versions.release import latest_release
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from falkirk.coordinator.prediction.readability import RecordReader
     from falkirk.coordinator.records.log_entry import LogEntry, LoggedRecord
     from falkirk.slices import Slices
 
@@ -161,14 +163,19 @@ def _member_ids(records: dict[bytes, tuple[int, int]], group_type: GroupType) ->
 def _members(type_: int, value: bytes) -> int:
     if type_ != GroupRecordType.GROUP_METADATA:
         return 1 if PARTS[type_][1] is Part.MEMBER else 0
-    release = latest_release()
     try:
-        group = group_record_reader(release, loader_rules(release)).decode_value(type_, value)
+        group = _newest_reader().decode_value(type_, value)
     except ReadError:
         return 0
     if not group["members"] and not group["protocol_type"]:
         return _SIMPLE
     return len(group["members"])
+
+
+@functools.cache
+def _newest_reader() -> RecordReader:
+    release = latest_release()
+    return group_record_reader(release, loader_rules(release))
 
 
 def _type_and_members(records: list[tuple[int, int]]) -> tuple[GroupType, int]:

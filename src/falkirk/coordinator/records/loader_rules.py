@@ -7,6 +7,7 @@ There are two coordinators. The old one has the classic protocol only: 3.7 to 3.
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -151,6 +152,7 @@ def tolerant_rules(rules: LoaderRules) -> LoaderRules:
     )
 
 
+@functools.cache
 def default_coordinator(release: Release) -> CoordinatorKind:
     """Return the coordinator that a release runs unless configured otherwise."""
     # Who still had ZooKeeper still ran the old coordinator: both ended with 4.0.

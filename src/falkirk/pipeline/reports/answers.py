@@ -26,9 +26,10 @@ from falkirk.pipeline.tables.trends import TRENDS
 from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage, client_days
 from falkirk.pipeline.transforms.blockers import blockers
 from falkirk.pipeline.transforms.client_blockers import client_changes
+from falkirk.pipeline.transforms.cluster_question import ask_clusters, rows_of
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
 from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
-from falkirk.pipeline.transforms.feature_use import feature_use
+from falkirk.pipeline.transforms.feature_use import FEATURE_USERS, feature_use, feature_users
 from falkirk.pipeline.transforms.forgotten_finalisations import forgotten_finalisations
 from falkirk.pipeline.transforms.group_readiness import (
     group_answers,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from falkirk.pipeline.spark.job_progress import Progress
+    from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
     from falkirk.pipeline.transforms.required import Tables, Transform
     from falkirk.pipeline.warehouse.fleet_tables import FleetTables
     from falkirk.versions.metadata_version import MetadataVersion
@@ -59,14 +61,23 @@ Sums: TypeAlias = "dict[tuple[Any, ...], int]"  # Any: values of columns
 _TITLE: Final = "asking the tables"
 _AT_ONCE: Final = 4
 _LOSSES: Final = "losses"
+_METADATA_LOSSES: Final = "metadata_losses"
 _SHARED: Final[dict[str, list[str] | None]] = {
-    GROUP_ANSWERS.name: None,
     API_USAGE: None,
     _LOSSES: [CLUSTER, "outcome", "kind"],
 }
 """Answers that others are made of -> the columns that these need; None: all."""
 _SMALL: Final = (CLUSTERS, LOG_DIRS, FEATURE_LEVELS, BROKERS, CONTROLLERS)
 """Tables of a few rows for each cluster, which nearly all answers need."""
+_STORED: Final = (
+    "minimum_versions",
+    "points_of_no_return",
+    GROUP_ANSWERS.name,
+    FEATURE_LEVELS.name,
+    PROBLEMS.name,
+    TRENDS.name,
+)
+"""Answers that come from clusters as they are."""
 _BY_CLUSTER: Final = PLANNED_ONCE | {
     # Most queries see few rows: to compile them takes longer than to run them.
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -118,20 +129,17 @@ class Answers:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def store(self, name: str, frame: DataFrame) -> None:
-        """Compute an answer and store it; the order of its rows depends on nothing but the rows."""
+    def store(self, name: str, found: pa.Table) -> None:
+        """Store an answer; the order of its rows depends on nothing but the rows."""
         path = self.folder / name
         path.mkdir(parents=True)
-        found = frame.toArrow()
         plain = [field.name for field in found.schema if not pa.types.is_nested(field.type)]
         found = found.sort_by([(each, "ascending") for each in plain])
         parquet.write_table(found, path / f"{name}.parquet", compression="zstd")
 
     def frame(self, spark: SparkSession, name: str, columns: list[str] | None) -> DataFrame:
         """Return columns of an answer (None: all) as a DataFrame: Spark need not plan again how it was made."""
-        table = parquet.read_table(self.folder / name, columns=columns)
-        # Spark Connect takes no empty table of Arrow.
-        return spark.createDataFrame(table if table.num_rows else [], from_arrow_schema(table.schema))
+        return _frame(spark, parquet.read_table(self.folder / name, columns=columns))
 
     def rows(
         self,
@@ -177,6 +185,11 @@ class Answers:
         return Counter(str(cluster) for cluster in clusters.to_pylist())
 
 
+def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    # Spark Connect takes no empty table of Arrow.
+    return spark.createDataFrame(table if table.num_rows else [], from_arrow_schema(table.schema))
+
+
 def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:
     """Keep the first rows of each combination of values, in their order."""
     places = table.select(columns).append_column("place", pa.array(range(table.num_rows)))
@@ -191,32 +204,51 @@ def ask(tables: FleetTables, question: Question, folder: Path, progress: Progres
     answers = Answers(folder)
     spark = tables.spark
     count = cores(spark)
-    small = {
-        table.name: tables.chosen(table.name, [*table.schema.names, CLUSTER]).repartition(count, CLUSTER)
-        for table in _SMALL
-    }
-    found = tables | small
+    of_clusters = ask_clusters(tables, _questions(question), progress)
+    for name in _STORED:
+        # Of a table the cluster comes last, as in Spark.
+        columns = of_clusters[name].column_names
+        answers.store(name, of_clusters[name].select([*columns[1:], CLUSTER] if name in tables else columns))
+    frames = {name: _frame(spark, of_clusters[name]) for name in (GROUP_ANSWERS.name, _METADATA_LOSSES, FEATURE_USERS)}
+    small = {table.name: _frame(spark, of_clusters[table.name]).repartition(count, CLUSTER) for table in _SMALL}
+    found = tables.keeping(small) | frames
     with with_settings(spark, _BY_CLUSTER | {"spark.sql.shuffle.partitions": str(count)}):
         for frame in small.values():
             frame.persist()
         try:
             done, total = 0, sum(map(len, _ROUNDS))
             progress.update(_TITLE, done, total)
-            for frames in _ROUNDS:
-                for _ in _stored(answers, {name: frame(question)(found) for name, frame in frames.items()}):
+            for round_ in _ROUNDS:
+                for _ in _stored(answers, {name: transform(question)(found) for name, transform in round_.items()}):
                     done += 1
                     progress.update(_TITLE, done, total)
-                found |= {name: answers.frame(spark, name, _SHARED[name]) for name in frames if name in _SHARED}
+                found |= {name: answers.frame(spark, name, _SHARED[name]) for name in round_ if name in _SHARED}
         finally:
             for frame in small.values():
                 frame.unpersist()
     return answers
 
 
+def _questions(question: Question) -> dict[str, ClusterQuestion]:
+    """Return what is asked of each cluster: tables of a few rows, answers, and what other answers are made of."""
+    return {
+        # First: the others find in memory what these read.
+        **{table.name: rows_of(table) for table in (*_SMALL, PROBLEMS, TRENDS)},
+        "minimum_versions": minimum_version(),
+        "points_of_no_return": point_of_no_return(),
+        GROUP_ANSWERS.name: group_answers(question.release),
+        _METADATA_LOSSES: downgrade_losses(question.at, question.release),
+        FEATURE_USERS: feature_users(),
+    }
+
+
 def _stored(answers: Answers, frames: Mapping[str, DataFrame]) -> Iterator[None]:
     """Compute some answers, a few at a time: planning one takes one thread of Spark's. Yields with each."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        jobs = [pool.submit(answers.store, name, frame) for name, frame in frames.items()]
+        jobs = [
+            pool.submit(lambda name=name, frame=frame: answers.store(name, frame.toArrow()))  # type: ignore[misc]
+            for name, frame in frames.items()
+        ]
         try:
             for job in as_completed(jobs):
                 yield job.result()
@@ -230,7 +262,7 @@ def _losses(question: Question) -> Transform:
 
     def transform(tables: Tables) -> DataFrame:
         below = tables[CLUSTERS.name].filter(sf.col("metadata_version") < int(at.level)).select(CLUSTER)
-        losses = downgrade_losses(at, question.release)(tables).unionByName(group_losses()(tables))
+        losses = tables[_METADATA_LOSSES].unionByName(group_losses()(tables))
         return losses.join(sf.broadcast(below), CLUSTER, "left_anti")
 
     return transform
@@ -242,19 +274,13 @@ def _verdicts(question: Question) -> Transform:
 
 _ROUNDS: Final[tuple[dict[str, Callable[[Question], Transform]], ...]] = (
     {
-        GROUP_ANSWERS.name: lambda question: group_answers(question.release),
         API_USAGE: lambda _: api_usage(),
-        "minimum_versions": lambda _: minimum_version(),
-        "points_of_no_return": lambda _: point_of_no_return(),
         "levels": lambda _: levels(),
         "blockers": lambda question: blockers(
             question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
         ),
         "forgotten_finalisations": lambda _: forgotten_finalisations(),
-        "problems": lambda _: lambda tables: tables[PROBLEMS.name],
         "client_days": lambda _: client_days(),
-        "feature_levels": lambda _: lambda tables: tables[FEATURE_LEVELS.name],
-        "trends": lambda _: lambda tables: tables[TRENDS.name],
     },
     {
         _LOSSES: _losses,

@@ -20,7 +20,7 @@ from falkirk.pipeline.spark.session import PLANNED_ONCE, is_remote, with_setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     T = TypeVar("T")
     R = TypeVar("R")
@@ -48,14 +48,10 @@ def run_tasks(
     """
     if not items:
         return []
-    slices = _packed(items, weights, cores(spark))
-    rows = [(task, pickle.dumps(item)) for task, part in enumerate(slices) for item in part]
-    tasks, pickled = zip(*rows, strict=True)
-    table = pa.table({_TASK: pa.array(tasks, pa.int32()), _ITEM: pa.array(pickled, pa.large_binary())})
-    work = spark.createDataFrame(table).repartitionById(len(slices), sf.col(_TASK)).select(_ITEM)
+    work, sizes = spread(spark, items, weights)
     # Tasks begin in order, so as many items as in the first ones are about those that are done.
-    counts = list(accumulate(map(len, slices), initial=0))
-    watching = watched(spark, title, len(slices), lambda done: progress.update(title, counts[done], len(items)))
+    counts = list(accumulate(sizes, initial=0))
+    watching = watched(spark, title, len(sizes), lambda done: progress.update(title, counts[done], len(items)))
     with with_settings(spark, PLANNED_ONCE), watching:
         done = work.mapInArrow(partial(_work, function), f"{_RESULT} binary").toArrow()
     results = [pickle.loads(each.as_py()) for each in done.column(_RESULT)]  # noqa: S301 - our own workers made them
@@ -65,15 +61,34 @@ def run_tasks(
     return results
 
 
-def _work(function: Callable[[Any], Any], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Any: T, R
-    """Run a task in a worker: yield the pickled result of each item, or its PipelineError."""
+def spread(spark: SparkSession, items: Sequence[T], weights: Sequence[int]) -> tuple[DataFrame, list[int]]:
+    """Return items, at least one, as rows that are spread over tasks, and how many each task has.
+
+    Heavy items are in the first tasks, and light ones share a task. Workers get them back by `unpacked`.
+    """
+    slices = _packed(items, weights, cores(spark))
+    rows = [(task, pickle.dumps(item)) for task, part in enumerate(slices) for item in part]
+    tasks, pickled = zip(*rows, strict=True)
+    table = pa.table({_TASK: pa.array(tasks, pa.int32()), _ITEM: pa.array(pickled, pa.large_binary())})
+    frame = spark.createDataFrame(table).repartitionById(len(slices), sf.col(_TASK)).select(_ITEM)
+    return frame, list(map(len, slices))
+
+
+def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:  # Any: T
+    """Yield in a worker the items that were spread over tasks."""
     for batch in batches:
         for item in batch.column(_ITEM):
-            try:
-                result = function(pickle.loads(item.as_py()))  # noqa: S301 - the driver made it
-            except PipelineError as error:
-                result = error
-            yield pa.RecordBatch.from_pydict({_RESULT: [pickle.dumps(result)]}, schema=_RESULTS)
+            yield pickle.loads(item.as_py())  # noqa: S301 - the driver made it
+
+
+def _work(function: Callable[[Any], Any], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Any: T, R
+    """Run a task in a worker: yield the pickled result of each item, or its PipelineError."""
+    for item in unpacked(batches):
+        try:
+            result = function(item)
+        except PipelineError as error:
+            result = error
+        yield pa.RecordBatch.from_pydict({_RESULT: [pickle.dumps(result)]}, schema=_RESULTS)
 
 
 def cores(spark: SparkSession) -> int:

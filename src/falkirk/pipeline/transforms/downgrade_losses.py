@@ -6,143 +6,147 @@ What the plan counts as lost, and what costs nothing, has an outcome of its own 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from falkirk.metadata.losses.loss import UNKNOWN_TAG, Outcome
 from falkirk.metadata.losses.loss_catalogue import CATALOGUE, config_rules
-from falkirk.pipeline.tables.metadata_state import UNKNOWN_TAGS
+from falkirk.pipeline.tables.clusters import CLUSTERS
+from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
+from falkirk.pipeline.tables.metadata_state import BROKERS, UNKNOWN_TAGS
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.cluster_context import (
-    costs_nothing,
-    depends_on_elr,
-    elr_disabled,
-    has_meaning,
-    with_elr_enabled,
-    with_log_dirs,
-    with_own_level,
-    with_stopped_brokers,
-)
-from falkirk.pipeline.transforms.feature_targets import feature_targets
-from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS
-from falkirk.pipeline.transforms.required import require_columns
-from falkirk.pipeline.transforms.rule_matches import RULE, of_rule, rule_matches, rule_place
-from falkirk.versions.features import KRAFT_VERSION
-from falkirk.versions.metadata_version import FLOOR
+from falkirk.pipeline.transforms.cluster_context import brokers_of, finalized_features, own_level
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
+from falkirk.pipeline.transforms.feature_targets import target_of
+from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS, place_column
+from falkirk.pipeline.transforms.object_keys import joined
+from falkirk.pipeline.transforms.rule_matches import rule_matches
+from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION
+from falkirk.versions.metadata_version import FLOOR, METADATA_VERSION, MetadataVersion
+from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pyspark.sql import Column
+    from collections.abc import Iterator
 
     from falkirk.metadata.losses.loss import LossRule
-    from falkirk.pipeline.transforms.metadata_objects import MetadataObjects
-    from falkirk.pipeline.transforms.required import Tables, Transform
-    from falkirk.versions.metadata_version import MetadataVersion
-    from falkirk.versions.release import Release
+    from falkirk.pipeline.transforms.rule_matches import Matches
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
+
+    Values = pa.Array[Any]  # Any: of the column's own type
 
 CHANGED: Final = "changed"
-"""Outcome of what `falkirk logdir plan` counts as lost and is only written in another form: see `costs_nothing`."""
-LOSS_COLUMNS: Final = (
-    CLUSTER,
-    "outcome",
-    "kind",
-    "key",
-    "key_fields",
-    "record",
-    "offset",
-    "source",
-    "detail",
-)
+"""Outcome of what `falkirk logdir plan` counts as lost and is only written in another form."""
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "outcome": pa.string(),
+    "kind": pa.string(),
+    "key": pa.string(),
+    "key_fields": pa.string(),
+    "record": pa.string(),
+    "offset": pa.int64(),
+    "source": pa.string(),
+    "detail": pa.string(),
+}
+_SCHEMA: Final = pa.schema(_COLUMNS)
+_OF_FEATURES: Final = ("kind", "key", "key_fields", "record", "detail")
+LOSS_COLUMNS: Final = (CLUSTER, *_SCHEMA.names)
 """Of each loss: outcome (`lost`, `changed`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type,
 offset and file of the record that wrote it last, and a sentence.
 """
 
 
-def downgrade_losses(at: MetadataVersion, release: Release) -> Transform:
+def downgrade_losses(at: MetadataVersion, release: Release) -> ClusterQuestion:
     """Return a row for each loss of the metadata (LOSS_COLUMNS) at a level that a release's nodes will read.
 
     `at` is not below FLOOR. Losses of groups are separate: `group_readiness.group_losses`.
     """
     assert at >= FLOOR, f"{at} is below {FLOOR}, and tables have not all that is lost there"
-
-    def transform(tables: Tables) -> DataFrame:
-        found = [_of_features(tables, at, release), _unknown_tags(tables)]
-        # Whether eligible leader replicas are disabled depends on the cluster.
-        rules = [rule for rule in CATALOGUE if rule.applies(at, elr_enabled=False)] + config_rules(at, release)
-        for record, objects in METADATA_OBJECTS.items():
-            of_record = [rule for rule in rules if rule.record == record]
-            if of_record:
-                rows = with_own_level(require_columns(tables, objects.table), of_record, tables)
-                rows = with_log_dirs(rows, [rule.condition for rule in of_record], tables)
-                rows = with_elr_enabled(rows, of_record, tables, at, release)
-                rows = with_stopped_brokers(rows, of_record, tables)
-                matches = rule_matches(rows, [(rule, _applies(rule, at)) for rule in of_record])
-                found.append(_of_objects(matches, objects, of_record))
-        return functools.reduce(DataFrame.unionAll, found)
-
-    return transform
+    # Workers look the names up again: the releases' tables are not pickled.
+    work = functools.partial(_losses_of, at=int(at.level), release=release.name)
+    objects = [METADATA_OBJECTS[rule.record].table for rule in _rules(int(at.level), release.name)]
+    needed = [CLUSTERS, FEATURE_LEVELS, UNKNOWN_TAGS, BROKERS, *objects]
+    return ClusterQuestion(needed=needed, work=work, schema=_SCHEMA)
 
 
-def _applies(rule: LossRule, at: MetadataVersion) -> Column:
-    return has_meaning(rule) & elr_disabled() if depends_on_elr(rule, at) else has_meaning(rule)
+@functools.cache
+def _rules(at: int, release: str) -> tuple[LossRule, ...]:
+    """Return the rules that may apply: whether eligible leader replicas are disabled depends on the cluster."""
+    target = MetadataVersion.of_level(at)
+    rules = [rule for rule in CATALOGUE if rule.applies(target, elr_enabled=False)]
+    rules += config_rules(target, Release.parse(release))
+    return tuple(rule for rule in rules if rule.record in METADATA_OBJECTS)
 
 
-def _of_objects(matches: DataFrame, objects: MetadataObjects, rules: Sequence[LossRule]) -> DataFrame:
-    place = rule_place(rules)
+def _losses_of(rows: ClusterRows, *, at: int, release: str) -> pa.Table:
+    target, features, own = MetadataVersion.of_level(at), finalized_features(rows), own_level(rows)
+    elr = features.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0)
+    elr_enabled = elr > 0 and target_of(ELIGIBLE_LEADER_REPLICAS_VERSION, elr, at, release).kept_level > 0
+    rules = [
+        rule for rule in _rules(at, release) if rule.has_meaning(own) and rule.applies(target, elr_enabled=elr_enabled)
+    ]
+    found = [_of_features(features, at, release), *_unknown_tags(rows)]
+    found += [_of_objects(matches) for matches in rule_matches(rows, rules, brokers_of(rows))]
+    return pa.Table.from_batches(found, _SCHEMA)
+
+
+def _of_objects(matches: Matches) -> pa.RecordBatch:
+    rule, rows = matches.rule, matches.rows
+    objects = METADATA_OBJECTS[rule.record]
     return _losses(
-        matches,
-        outcome=_outcome(rules),
-        kind=of_rule(rules, lambda rule: rule.kind),
-        key=objects.key_text(),
-        key_fields=objects.key_fields(),
-        record=sf.coalesce(place["record"], of_rule(rules, lambda rule: rule.record)),
-        offset=place["offset"],
-        source=place["source"],
-        detail=of_rule(rules, lambda rule: rule.detail),
+        rule,
+        key=objects.key_text(rows),
+        key_fields=objects.key_fields(rows),
+        place=rows[place_column(rule)],
+        record=pa.repeat(rule.record, len(matches)),
+        outcome=pa.array(np.where(matches.costs_nothing, CHANGED, rule.outcome.value), pa.string()),
     )
 
 
-def _outcome(rules: Sequence[LossRule]) -> Column:
-    costless = sf.get(sf.array(*(costs_nothing(rule) for rule in rules)), sf.col(RULE))
-    return sf.when(costless, CHANGED).otherwise(of_rule(rules, lambda rule: rule.outcome.value))
-
-
-def _unknown_tags(tables: Tables) -> DataFrame:
+def _unknown_tags(rows: ClusterRows) -> Iterator[pa.RecordBatch]:
     [rule] = [rule for rule in CATALOGUE if rule.kind == UNKNOWN_TAG]
-    return _losses(
-        require_columns(tables, UNKNOWN_TAGS, "key", "record", "written"),
-        outcome=sf.lit(rule.outcome.value),
-        kind=sf.lit(rule.kind),
-        key=sf.col("key"),
+    for part in rows.parts(UNKNOWN_TAGS):
+        key, record, written = part.read("key", "record", "written").columns
         # The table has only the phrase of the object.
-        key_fields=sf.lit(None).cast("string"),
-        record=sf.coalesce("written.record", "record"),
-        offset=sf.col("written.offset"),
-        source=sf.col("written.source"),
-        detail=sf.lit(rule.detail),
-    )
+        yield _losses(rule, key=key, key_fields=pa.nulls(len(key), pa.string()), place=written, record=record)
 
 
-def _of_features(tables: Tables, at: MetadataVersion, release: Release) -> DataFrame:
-    targets = feature_targets(at, release)(tables)
+def _of_features(features: dict[str, int], at: int, release: str) -> pa.RecordBatch:
     # kraft.version is converted, not lost: the voters move into the configuration.
-    lowered = targets.filter((sf.col("kept_level") < sf.col("level")) & (sf.col("feature") != KRAFT_VERSION))
-    return _losses(
-        lowered,
-        outcome=sf.lit(Outcome.FEATURE.value),
-        kind=sf.col("kind"),
-        key=sf.col("key"),
-        key_fields=sf.col("key_fields"),
-        record=sf.col("record"),
-        offset=sf.lit(None).cast("bigint"),
-        source=sf.lit(None).cast("string"),
-        detail=sf.col("detail"),
+    names = features.keys() - {METADATA_VERSION, KRAFT_VERSION}
+    targets = [target_of(name, features[name], at, release) for name in sorted(names)]
+    return pa.RecordBatch.from_pylist(
+        [
+            {"outcome": Outcome.FEATURE.value, **{name: getattr(target, name) for name in _OF_FEATURES}}
+            for target in targets
+            if target.kind is not None
+        ],
+        schema=_SCHEMA,
     )
 
 
-def _losses(rows: DataFrame, *, key: Column, detail: Column, **columns: Column) -> DataFrame:
-    columns |= {"key": key, "detail": sf.replace(detail, sf.lit("{key}"), key)}
-    return rows.select(CLUSTER, *(columns[name].alias(name) for name in LOSS_COLUMNS if name != CLUSTER))
+def _losses(
+    rule: LossRule,
+    *,
+    key: Values,
+    key_fields: Values,
+    place: Values,
+    record: Values,
+    outcome: Values | None = None,
+) -> pa.RecordBatch:
+    """Return rows of losses; `record` is told where the place is unknown."""
+    count = len(key)
+    before, *rest = rule.detail.split("{key}")
+    parts = [before, *(part for text in rest for part in (key, text))]
+    columns = {
+        "outcome": pa.repeat(rule.outcome.value, count) if outcome is None else outcome,
+        "kind": pa.repeat(rule.kind, count),
+        "key": key,
+        "key_fields": key_fields,
+        "record": pc.coalesce(pc.struct_field(place, "record"), record),
+        "offset": pc.struct_field(place, "offset"),
+        "source": pc.struct_field(place, "source"),
+        "detail": joined(parts, count),
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)

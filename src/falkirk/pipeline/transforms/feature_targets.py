@@ -6,9 +6,9 @@ A cluster has a dozen features, and only a few levels of them are in use, so wor
 from __future__ import annotations
 
 import functools
-import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
 import pyarrow as pa
 from immutables import Map
 from pyspark.sql import functions as sf
@@ -37,6 +37,17 @@ _COLUMNS: Final = {
     "record": pa.string(),
     "detail": pa.string(),
 }
+
+
+class FeatureAnswer(NamedTuple):
+    """The level that a feature keeps, 0 for none, and what is told of the loss if that is lower."""
+
+    kept_level: int
+    kind: str | None = None
+    key: str | None = None
+    key_fields: str | None = None
+    record: str | None = None
+    detail: str | None = None
 
 
 def feature_targets(at: MetadataVersion, release: Release) -> Transform:
@@ -76,17 +87,17 @@ def kept_level(feature: str, level: int, at: MetadataVersion, release: Release) 
 
 def _kept_levels(batches: Iterable[pa.RecordBatch], *, at: int, release: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        found = [_target_of(*row.values(), at, release) for row in batch.select(["feature", "level"]).to_pylist()]
+        found = [target_of(*row.values(), at, release) for row in batch.select(["feature", "level"]).to_pylist()]
         columns = list(zip(*found, strict=True)) or [()] * len(_COLUMNS)
         arrays = [pa.array(values, type_) for values, type_ in zip(columns, _COLUMNS.values(), strict=True)]
         yield pa.RecordBatch.from_arrays([*batch.columns, *arrays], names=[*batch.schema.names, *_COLUMNS])
 
 
 @functools.cache
-def _target_of(
-    feature: str, level: int, at: int, release: str
-) -> tuple[int, str | None, str | None, str | None, str | None, str | None]:
+def target_of(feature: str, level: int, at: int, release: str) -> FeatureAnswer:
+    """Return the answer for one feature, of a release by its name."""
     kept, loss = kept_level(feature, level, MetadataVersion.of_level(at), Release.parse(release))
     if loss is None:
-        return kept, None, None, None, None, None
-    return kept, loss.kind, loss.key_text, json.dumps(loss.key.fields()), loss.record, loss.detail
+        return FeatureAnswer(kept)
+    key_fields = msgspec.json.encode(loss.key.fields()).decode()
+    return FeatureAnswer(kept, loss.kind, loss.key_text, key_fields, loss.record, loss.detail)

@@ -7,26 +7,36 @@ Groups, transactional ids, partitions and voters are in the tables; request logs
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from falkirk.coordinator.records.record_type import GroupType
 from falkirk.coordinator.records.written_records import FEATURE_OF_GROUPS
+from falkirk.pipeline.state.conditions import list_lengths
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.groups import GROUPS, TRANSACTIONS
 from falkirk.pipeline.tables.metadata_state import PARTITIONS
-from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.tables.table import CLUSTER, TIMESTAMP
 from falkirk.pipeline.transforms.api_usage import known_usage
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
 from falkirk.pipeline.transforms.feature_targets import finalized_levels
 from falkirk.pipeline.transforms.required import require_columns
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION, TRANSACTION_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import Column
 
     from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
+
+    Row = dict[str, Any]  # Any: values of columns
 
 USE_COLUMNS: Final = (
     CLUSTER,
@@ -57,6 +67,17 @@ API_FEATURES: Final = {
 Clients of transaction.version 1 send nothing that tells them apart; those of 2 end transactions with version 5
 (KIP-890).
 """
+FEATURE_USERS: Final = "feature_users"
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "feature": pa.string(),
+    "needed_level": pa.int32(),
+    "kind": pa.string(),
+    "name": pa.string(),
+    "count": pa.int64(),
+    "unit": pa.string(),
+    "last_timestamp": TIMESTAMP,
+}
+_USERS: Final = pa.schema(_COLUMNS)
 _TYPES: Final = {"needed_level": "int", "count": "bigint", "last_timestamp": "timestamp"}
 
 
@@ -73,53 +94,72 @@ def feature_use() -> Transform:
     return transform
 
 
-def _by_groups(tables: Tables) -> DataFrame:
-    groups = require_columns(tables, GROUPS, "group", "type", "members", "last_timestamp")
+def _known_users(tables: Tables) -> DataFrame:
+    return tables[FEATURE_USERS] if FEATURE_USERS in tables else feature_users()(tables)
+
+
+def feature_users() -> ClusterQuestion:
+    """Return what `feature_use` does for groups, transactional ids and topics, without the finalized levels.
+
+    As a table FEATURE_USERS it spares `feature_use` this work.
+    """
+    return ClusterQuestion(needed=[GROUPS, TRANSACTIONS, PARTITIONS], work=_users_of, schema=_USERS)
+
+
+def _users_of(rows: ClusterRows) -> pa.Table:
+    return pa.Table.from_pylist([*_groups(rows), *_transactional_ids(rows), *_topics(rows)], _USERS)
+
+
+def _groups(rows: ClusterRows) -> Iterator[Row]:
     features = {group_type.value: feature for group_type, feature in FEATURE_OF_GROUPS.items()}
-    return _uses(
-        groups.filter(sf.col("type").isin(*features)),
-        feature=_chosen(sf.col("type"), features),
-        needed_level=sf.lit(1),
-        kind=sf.concat("type", sf.lit(" group")),
-        name=sf.col("group"),
-        count=sf.col("members"),
-        unit=sf.lit("members"),
-        last_timestamp=sf.col("last_timestamp"),
-    )
+    for part in rows.parts(GROUPS):
+        groups = part.read("type", "group", "members", "last_timestamp")
+        for group in groups.filter(pc.is_in(groups["type"], pa.array(list(features)))).to_pylist():
+            yield {
+                "feature": features[group["type"]],
+                "needed_level": 1,
+                "kind": f"{group['type']} group",
+                "name": group["group"],
+                "count": group["members"],
+                "unit": "members",
+                "last_timestamp": group["last_timestamp"],
+            }
 
 
-def _by_transactions(tables: Tables) -> DataFrame:
-    """Return ids whose records are flexible (level 1), and clients that use level 2."""
+def _transactional_ids(rows: ClusterRows) -> Iterator[Row]:
+    """Yield ids whose records are flexible (level 1), and clients that use level 2."""
     columns = ("transactional_id", "client_transaction_version", "value_version", "last_update_timestamp")
-    ids = require_columns(tables, TRANSACTIONS, *columns)
-    needed = sf.greatest(sf.coalesce("client_transaction_version", sf.lit(0)), sf.col("value_version"))
-    return _uses(
-        ids.filter(sf.col("value_version") > 0),
-        feature=sf.lit(TRANSACTION_VERSION),
-        needed_level=needed,
-        kind=sf.lit("transactional id"),
-        name=sf.col("transactional_id"),
-        count=sf.lit(1),
-        unit=sf.lit("transactional ids"),
-        last_timestamp=sf.col("last_update_timestamp"),
-    )
+    for part in rows.parts(TRANSACTIONS):
+        ids = part.read(*columns)
+        for row in ids.filter(pc.greater(ids["value_version"], pa.scalar(0))).to_pylist():
+            yield {
+                "feature": TRANSACTION_VERSION,
+                "needed_level": max(row["client_transaction_version"] or 0, row["value_version"]),
+                "kind": "transactional id",
+                "name": row["transactional_id"],
+                "count": 1,
+                "unit": "transactional ids",
+                "last_timestamp": row["last_update_timestamp"],
+            }
 
 
-def _by_partitions(tables: Tables) -> DataFrame:
-    columns = ("topic", "eligible_leader_replicas", "last_known_elr")
-    partitions = require_columns(tables, PARTITIONS, *columns)
-    has = (sf.size("eligible_leader_replicas") > 0) | (sf.size("last_known_elr") > 0)
-    topics = partitions.filter(has).groupBy(CLUSTER, "topic").agg(sf.count("*").alias("partitions"))
-    return _uses(
-        topics,
-        feature=sf.lit(ELIGIBLE_LEADER_REPLICAS_VERSION),
-        needed_level=sf.lit(1),
-        kind=sf.lit("topic"),
-        name=sf.col("topic"),
-        count=sf.col("partitions"),
-        unit=sf.lit("partitions"),
-        last_timestamp=sf.lit(None),
-    )
+def _topics(rows: ClusterRows) -> Iterator[Row]:
+    """Yield the topics whose partitions have eligible or last known leader replicas."""
+    found: Counter[str] = Counter()
+    for part in rows.parts(PARTITIONS):
+        topics, elr, last_known = part.read("topic", "eligible_leader_replicas", "last_known_elr").columns
+        have = pa.array((list_lengths(elr) > 0) | (list_lengths(last_known) > 0))
+        found.update(map(str, topics.filter(have).to_pylist()))
+    for topic, count in found.items():
+        yield {
+            "feature": ELIGIBLE_LEADER_REPLICAS_VERSION,
+            "needed_level": 1,
+            "kind": "topic",
+            "name": topic,
+            "count": count,
+            "unit": "partitions",
+            "last_timestamp": None,
+        }
 
 
 def _by_voters(tables: Tables) -> DataFrame:
@@ -169,15 +209,10 @@ def _by_clients(tables: Tables) -> DataFrame:
     )
 
 
-_USES: Final = (_by_groups, _by_transactions, _by_partitions, _by_voters, _by_clients)
+_USES: Final = (_known_users, _by_voters, _by_clients)
 
 
 def _uses(rows: DataFrame, **columns: Column) -> DataFrame:
     return rows.select(
         CLUSTER, *(column.cast(_TYPES.get(name, "string")).alias(name) for name, column in columns.items())
     )
-
-
-def _chosen(column: Column, values: dict[str, str]) -> Column:
-    pairs = [sf.lit(text) for pair in values.items() for text in pair]
-    return sf.try_element_at(sf.create_map(*pairs), column)

@@ -5,24 +5,26 @@
     group_losses()(tables | answers)
     partition_readiness()(tables | answers)
 
-Each partition is judged as a whole, by one worker. Coordinators are those that the release runs by default, because
-server.properties are not in the tables.
+A cluster is judged by one worker, a large one in shares of its partitions. Coordinators are those that the release runs
+by default, because server.properties are not in the tables.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from falkirk.coordinator.records.written_records import ALWAYS_WRITTEN, WRITING_RULES
 from falkirk.metadata.losses.loss import Outcome
-from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS, PARTITION_ROWS, partition_answers
+from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS, RECORD_COLUMNS, cluster_answers
 from falkirk.pipeline.tables.groups import GROUP_MEMBERS, GROUP_RECORDS
 from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
 from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS
 from falkirk.pipeline.transforms.feature_targets import finalized_levels
 from falkirk.pipeline.transforms.required import require_columns
@@ -30,10 +32,10 @@ from falkirk.versions.metadata_version import METADATA_VERSION
 from falkirk.versions.release import Release
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
 
 _BY_PROTOCOL = "members_by_protocol"
 _PARTITION_COLUMNS = (
@@ -51,20 +53,14 @@ _PARTITION_COLUMNS = (
     "needs_attention",
 )
 _STRANGE = ("skipped", "orphaned", "unknown_types")
-_OFFSET_COMMIT = 1
+_NO_ANSWERS = GROUP_ANSWERS.schema.empty_table()
 
 
-def group_answers(release: Release) -> Transform:
+def group_answers(release: Release) -> ClusterQuestion:
     """Judge each partition of `__consumer_offsets` by a release: the table GROUP_ANSWERS, for the other transforms."""
     # Workers look the name up again: the releases' tables are not pickled.
-    name = release.name
-
-    def transform(tables: Tables) -> DataFrame:
-        rows = _partition_rows(require_columns(tables, GROUP_RECORDS))
-        schema = from_arrow_schema(GROUP_ANSWERS.full_schema)
-        return rows.groupBy(CLUSTER, "partition").applyInArrow(lambda key, table: _answers(key, table, name), schema)
-
-    return transform
+    work = functools.partial(_answers, release=release.name)
+    return ClusterQuestion(needed=[GROUP_RECORDS], work=work, schema=GROUP_ANSWERS.schema, shared=True)
 
 
 def group_readiness() -> Transform:
@@ -126,23 +122,14 @@ def partition_readiness() -> Transform:
     return transform
 
 
-def _partition_rows(records: DataFrame) -> DataFrame:
-    """Return the columns needed, without the bytes of values that are not read."""
-    commit = sf.col("offset_commit")
-    is_commit = (sf.col("record_type") == _OFFSET_COMMIT) & commit.isNotNull() & (sf.col("unknown_tags") == 0)
-    made = {
-        "is_known": sf.col("record_name").isNotNull(),
-        "is_tombstone": sf.col("value").isNull(),
-        "commit_group": sf.when(is_commit, sf.col("group")),
-        "value": sf.when(~sf.coalesce(is_commit, sf.lit(False)), sf.col("value")),
-    }
-    columns = [made.get(name, sf.col(name)).alias(name) for name in PARTITION_ROWS.names]
-    return records.select(CLUSTER, "partition", *columns)
-
-
-def _answers(key: tuple[pa.Scalar[Any], ...], table: pa.Table, release: str) -> pa.Table:  # Any: text, number
-    cluster, partition = (scalar.as_py() for scalar in key)
-    return partition_answers(Release.parse(release), cluster, partition, table.select(PARTITION_ROWS.names))
+def _answers(rows: ClusterRows, *, release: str) -> pa.Table:
+    found = []
+    for part in rows.parts(GROUP_RECORDS):
+        wanted = np.asarray(part.read("partition")["partition"]) % rows.shares == rows.share
+        if wanted.any():
+            records = part.read(*RECORD_COLUMNS)
+            found.append(records if wanted.all() else records.filter(pa.array(wanted)))
+    return cluster_answers(Release.parse(release), pa.Table.from_batches(found)) if found else _NO_ANSWERS
 
 
 def _is_written(type_: Column) -> Column:

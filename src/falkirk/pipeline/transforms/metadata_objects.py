@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as sf
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from falkirk.metadata.records.record_key import IDENTITY_NAMES
 from falkirk.pipeline.tables.metadata_state import ACLS, BROKERS, CONFIGS, CONTROLLERS, PARTITIONS, SCRAM_CREDENTIALS
 from falkirk.pipeline.transforms.object_keys import key_fields, key_text
+from falkirk.protocol.uuid import parse_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import Column
-
     from falkirk.metadata.losses.loss import LossRule
     from falkirk.pipeline.tables.table import Table
+
+    Values = pa.Array[Any]  # Any: of the column's own type
 
 _UUIDS: Final = {"acl"}
 _PLACES: Final = {
@@ -47,27 +49,28 @@ class MetadataObjects:
         """Names of the columns that `key_text` and `key_fields` need."""
         return self.identity if self.topic is None else (*self.identity, self.topic)
 
-    def key_text(self) -> Column:
-        """Return the phrase for an object."""
-        return key_text(self.kind, self._identity(), None if self.topic is None else sf.col(self.topic))
+    def key_text(self, rows: pa.RecordBatch) -> Values:
+        """Return the phrases for objects."""
+        return key_text(self.kind, self._identity(rows), None if self.topic is None else rows[self.topic])
 
-    def key_fields(self) -> Column:
-        """Return the key's fields by name, as JSON."""
-        return key_fields(self.kind, self._identity())
+    def key_fields(self, rows: pa.RecordBatch) -> Values:
+        """Return the keys' fields by name, as JSON."""
+        return key_fields(self.kind, self._identity(rows))
 
-    def order(self) -> Column:
-        """Return the sort key of objects, in the order the image is written: topics by name, uuids by their bytes."""
+    def first(self, rows: pa.RecordBatch) -> int:
+        """Return which object is the first in the order the image is written: topics by name, uuids by their bytes."""
         columns = self.identity if self.topic is None else (self.topic, *self.identity[1:])
-        names = IDENTITY_NAMES[self.kind]
-        return sf.struct(
-            *(
-                _bytes_of(column) if name in _UUIDS else sf.col(column)
-                for name, column in zip(names, columns, strict=True)
-            )
-        )
+        left = pa.array(range(rows.num_rows), pa.int64())
+        for name, column in zip(IDENTITY_NAMES[self.kind], columns, strict=True):
+            values = rows[column].take(left)
+            if name in _UUIDS:
+                # Kafka's text form of a uuid does not sort like its bytes.
+                values = pa.array(map(parse_uuid, map(str, values.to_pylist())), pa.binary())
+            left = left.filter(values.is_null() if values.null_count else pc.equal(values, pc.min(values)))
+        return int(left[0].as_py())
 
-    def _identity(self) -> list[Column]:
-        return [sf.col(name) for name in self.identity]
+    def _identity(self, rows: pa.RecordBatch) -> list[Values]:
+        return [rows[name] for name in self.identity]
 
 
 METADATA_OBJECTS: Final[Mapping[str, MetadataObjects]] = {
@@ -88,8 +91,3 @@ METADATA_OBJECTS: Final[Mapping[str, MetadataObjects]] = {
 def place_column(rule: LossRule) -> str:
     """Return the column with the place where the part of the object that the rule is about was written last."""
     return _PLACES.get(rule.kind, "written")
-
-
-def _bytes_of(column: str) -> Column:
-    # Kafka's text form of a uuid does not sort like its bytes.
-    return sf.unbase64(sf.concat(sf.translate(column, "-_", "+/"), sf.lit("==")))

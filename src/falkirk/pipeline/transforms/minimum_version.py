@@ -5,99 +5,97 @@ What is only written in another form forces nothing here.
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+import pyarrow as pa
 
 from falkirk.metadata.losses.loss import Outcome
 from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 from falkirk.pipeline.tables.clusters import CLUSTERS
-from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.cluster_context import (
-    costs_nothing,
-    has_meaning,
-    with_log_dirs,
-    with_own_level,
-    with_stopped_brokers,
-)
-from falkirk.pipeline.transforms.level_names import level_name
-from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS
-from falkirk.pipeline.transforms.required import require_columns
-from falkirk.pipeline.transforms.rule_matches import of_rule, rule_matches, rule_place
-from falkirk.versions.metadata_version import FLOOR
+from falkirk.pipeline.tables.metadata_state import BROKERS
+from falkirk.pipeline.transforms.cluster_context import brokers_of, own_level
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
+from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS, place_column
+from falkirk.pipeline.transforms.rule_matches import Matches, rule_matches
+from falkirk.versions.metadata_version import FLOOR, MetadataVersion
 
 if TYPE_CHECKING:
-    from falkirk.metadata.losses.loss import LossRule
-    from falkirk.pipeline.transforms.metadata_objects import MetadataObjects
-    from falkirk.pipeline.transforms.required import Tables, Transform
+    from collections.abc import Sequence
 
-_RULES = tuple(
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
+
+    Row = dict[str, Any]  # Any: values of columns
+
+_RULES: Final = tuple(
     rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None and rule.level > FLOOR.level
+)
+_BECAUSE: Final = pa.struct(
+    [
+        pa.field("kind", pa.string()),
+        pa.field("count", pa.int64()),
+        pa.field("key", pa.string()),
+        pa.field("record", pa.string()),
+        pa.field("offset", pa.int64()),
+        pa.field("source", pa.string()),
+    ]
+)
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "level": pa.int32(),
+    "metadata_version": pa.string(),
+    "because_count": pa.int64(),
+    "because": pa.list_(_BECAUSE),
+}
+_SCHEMA: Final = pa.schema(_COLUMNS)
+_NEEDED: Final = (
+    CLUSTERS,
+    BROKERS,
+    *(METADATA_OBJECTS[rule.record].table for rule in _RULES),
 )
 
 
-def minimum_version() -> Transform:
+def minimum_version() -> ClusterQuestion:
     """Return for each cluster the lowest level, not below FLOOR, at which nothing is lost.
 
     Columns: cluster, level, metadata_version (its name), because_count (objects that a lower level cannot hold),
     because: for each kind of loss that forces the level, by its name, an array of (kind, count, key, record, offset,
-    source), where key is the first of its objects. Nothing forces FLOOR itself, and what `costs_nothing` forces no
-    level. Nor do features: they are dropped by name. Unknown tagged fields are lost at all levels alike.
+    source), where key is the first of its objects. Nothing forces FLOOR itself, and what costs nothing forces no level.
+    Nor do features: they are dropped by name. Unknown tagged fields are lost at all levels alike.
     """
-
-    def transform(tables: Tables) -> DataFrame:
-        forcing = []
-        for record, objects in METADATA_OBJECTS.items():
-            rules = [rule for rule in _RULES if rule.record == record]
-            if rules:
-                forcing.append(_forcing(tables, objects, rules))
-        found = functools.reduce(DataFrame.unionAll, forcing)
-        because = sf.struct("kind", "count", "key", "record", "offset", "source")
-        by_level = found.groupBy(CLUSTER, "level").agg(
-            sf.sum("count").alias("because_count"), sf.array_sort(sf.collect_list(because)).alias("because")
-        )
-        highest = by_level.groupBy(CLUSTER).agg(sf.max(sf.struct("level", "because_count", "because")).alias("found"))
-        clusters = require_columns(tables, CLUSTERS, "cluster_id").join(highest, CLUSTER, "left")
-        level = sf.coalesce("found.level", sf.lit(int(FLOOR.level)))
-        return clusters.select(
-            CLUSTER,
-            level.alias("level"),
-            level_name(level).alias("metadata_version"),
-            sf.coalesce("found.because_count", sf.lit(0)).alias("because_count"),
-            sf.coalesce("found.because", sf.array()).alias("because"),
-        )
-
-    return transform
+    return ClusterQuestion(needed=_NEEDED, work=_minimum_of, schema=_SCHEMA)
 
 
-def _forcing(tables: Tables, objects: MetadataObjects, rules: list[LossRule]) -> DataFrame:
-    """Count the objects by cluster, level and kind, and name the first of each."""
-    rows = with_own_level(require_columns(tables, objects.table), rules, tables)
-    rows = with_log_dirs(rows, [rule.condition for rule in rules], tables)
-    rows = with_stopped_brokers(rows, rules, tables)
-    matches = rule_matches(rows, [(rule, has_meaning(rule) & ~costs_nothing(rule)) for rule in rules])
-    found = matches.select(
-        CLUSTER,
-        *objects.key_columns,
-        of_rule(rules, lambda rule: rule.level).alias("level"),
-        of_rule(rules, lambda rule: rule.kind).alias("kind"),
-        of_rule(rules, lambda rule: rule.record).alias("record"),
-        rule_place(rules).alias("place"),
-    )
-    kept = sf.struct(*objects.key_columns, "place")
-    first = found.groupBy(CLUSTER, "level", "kind", "record").agg(
-        sf.count("*").alias("count"), sf.min_by(kept, objects.order()).alias("first")
-    )
-    named = first.select(CLUSTER, "level", "kind", "count", "record", "first.*")
-    return named.select(
-        CLUSTER,
-        "level",
-        "kind",
-        "count",
-        objects.key_text().alias("key"),
-        sf.coalesce("place.record", "record").alias("record"),
-        sf.col("place.offset").alias("offset"),
-        sf.col("place.source").alias("source"),
-    )
+def _minimum_of(rows: ClusterRows) -> pa.Table:
+    clusters = rows.read(CLUSTERS, "metadata_version").num_rows
+    own = own_level(rows)
+    forcing: dict[str, list[Matches]] = {}
+    rules = [rule for rule in _RULES if rule.has_meaning(own)] if clusters else []
+    for matches in rule_matches(rows, rules, brokers_of(rows)):
+        if len(costly := matches.select(~matches.costs_nothing)):
+            forcing.setdefault(matches.rule.kind, []).append(costly)
+    highest = max((found[0].rule.level or 0 for found in forcing.values()), default=int(FLOOR.level))
+    because = [_because(found) for _, found in sorted(forcing.items()) if found[0].rule.level == highest]
+    row = {
+        "level": highest,
+        "metadata_version": MetadataVersion.of_level(highest).name,
+        "because_count": sum(each["count"] for each in because),
+        "because": because,
+    }
+    return pa.Table.from_pylist([row] * clusters, _SCHEMA)
+
+
+def _because(matches: Sequence[Matches]) -> Row:
+    """Count the objects of one kind of loss, which come in parts, and name the first."""
+    rule = matches[0].rule
+    objects = METADATA_OBJECTS[rule.record]
+    firsts = pa.Table.from_batches([each.rows.slice(objects.first(each.rows), 1) for each in matches])
+    [rows] = firsts.combine_chunks().to_batches()
+    first = rows.slice(objects.first(rows), 1)
+    place = first[place_column(rule)][0].as_py() or {}
+    return {
+        "kind": rule.kind,
+        "count": sum(map(len, matches)),
+        "key": objects.key_text(first)[0].as_py(),
+        "record": place.get("record") or rule.record,
+        "offset": place.get("offset"),
+        "source": place.get("source"),
+    }

@@ -8,145 +8,220 @@ metadata transaction count like any other.
 from __future__ import annotations
 
 import functools
-import operator
-from functools import partial
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pyspark.sql import functions as sf
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from falkirk.columnar.other_records import KEY_FIELDS
 from falkirk.metadata.losses.loss import Outcome
 from falkirk.metadata.losses.loss_catalogue import CATALOGUE
+from falkirk.metadata.records.record_key import ObjectKey, object_key
+from falkirk.pipeline.state.conditions import Columns, holds
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS, METADATA_RECORDS
-from falkirk.pipeline.tables.metadata_state import TOPICS
-from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.cluster_context import with_log_dirs
-from falkirk.pipeline.transforms.conditions import RowColumns, condition_column
-from falkirk.pipeline.transforms.record_fields import TYPED, record_field, record_key_text, with_parsed
-from falkirk.pipeline.transforms.required import require_columns
-from falkirk.pipeline.transforms.rule_matches import RULE, each_match, of_rule
+from falkirk.pipeline.tables.metadata_state import BROKERS, TOPICS
+from falkirk.pipeline.tables.table import TIMESTAMP
+from falkirk.pipeline.transforms.cluster_context import brokers_of
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
+from falkirk.protocol.messages import message_class
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from falkirk.metadata.losses.loss import LossRule
-    from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.pipeline.transforms.cluster_context import Brokers
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows, Part
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Row = dict[str, Any]  # Any: values of columns
+    Values = pa.Array[Any]  # Any: of the column's own type
 
 # A loss at every level does not make one upgrade irreversible.
 _RULES: Final = tuple(rule for rule in CATALOGUE if rule.outcome is Outcome.LOST and rule.level is not None)
 _BEARERS: Final = tuple(dict.fromkeys(record for rule in _RULES for record in rule.bearers))
+_TYPED: Final[Mapping[str, str]] = {"PartitionRecord": "partition", "PartitionChangeRecord": "partition_change"}
+"""Record type -> its own column; the others are JSON."""
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "uint16": pa.int32(),
+    "int32": pa.int32(),
+    "uint32": pa.int64(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "string": pa.string(),
+    "uuid": pa.string(),
+    "bytes": pa.string(),
+}
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "from_level": pa.int16(),
+    "to_level": pa.int16(),
+    "upgrade_offset": pa.int64(),
+    "upgrade_timestamp": TIMESTAMP,
+    "kind": pa.string(),
+    "record": pa.string(),
+    "key": pa.string(),
+    "offset": pa.int64(),
+    "timestamp": TIMESTAMP,
+}
+_SCHEMA: Final = pa.schema(_COLUMNS)
 
 
-def point_of_no_return() -> Transform:
+def point_of_no_return() -> ClusterQuestion:
     """Return a row for each upgrade of metadata.version that is still in the log.
 
     Columns: cluster, from_level, to_level, upgrade_offset, upgrade_timestamp, and of the record that makes it
     irreversible kind (of loss), record (its type), key, offset, timestamp: null if there is none up to the end of the
     log, or up to where the level was lowered again.
     """
-
-    def transform(tables: Tables) -> DataFrame:
-        upgrades = _upgrades(tables)
-        level = of_rule(_RULES, lambda rule: rule.level)
-        by_meaning = of_rule(_RULES, lambda rule: rule.by_meaning)
-        behind = _bearing(tables, upgrades).filter(
-            (sf.col("offset") > sf.col("upgrade_offset"))
-            & (sf.col("offset") < sf.coalesce("until", sf.col("offset") + 1))
-            & (level > sf.col("from_level"))
-            & (~by_meaning | (_level_at(sf.col("offset")) >= level))
-        )
-        record = sf.struct("offset", RULE, "record", "timestamp", "key", "topic_id", "partition_id")
-        first = behind.groupBy(CLUSTER, "upgrade_offset").agg(
-            sf.min_by(record, sf.struct("offset", RULE)).alias("first")
-        )
-        found = upgrades.join(first, [CLUSTER, "upgrade_offset"], "left").select(
-            CLUSTER, "from_level", "to_level", "upgrade_offset", "upgrade_timestamp", "first.*"
-        )
-        topics = require_columns(tables, TOPICS, "topic_id", "name")
-        # Few rows look for a name among many: those few are hashed, and the many not sorted.
-        return (
-            found.hint("shuffle_hash")
-            .join(topics, [CLUSTER, "topic_id"], "left")
-            .select(
-                CLUSTER,
-                "from_level",
-                "to_level",
-                "upgrade_offset",
-                "upgrade_timestamp",
-                of_rule(_RULES, lambda rule: rule.kind).alias("kind"),
-                "record",
-                _key().alias("key"),
-                "offset",
-                "timestamp",
-            )
-        )
-
-    return transform
+    needed = [FEATURE_LEVELS, METADATA_RECORDS, TOPICS, BROKERS]
+    return ClusterQuestion(needed=needed, work=_of_cluster, schema=_SCHEMA)
 
 
-def _upgrades(tables: Tables) -> DataFrame:
-    """Return the upgrades, with `changes` (all of the cluster's, by offset) and `until`, where it was taken back."""
-    levels = require_columns(tables, FEATURE_LEVELS, "feature", "from_level", "to_level", "offset", "timestamp")
-    moves = levels.filter((sf.col("feature") == METADATA_VERSION) & sf.col("offset").isNotNull())
-    changes = moves.groupBy(CLUSTER).agg(
-        sf.array_sort(sf.collect_list(sf.struct("offset", "to_level"))).alias("changes")
-    )
-    upgrades = moves.filter((sf.col("from_level") > 0) & (sf.col("to_level") > sf.col("from_level")))
-    back = sf.filter(
-        "changes",
-        lambda change: (change["offset"] > sf.col("upgrade_offset")) & (change["to_level"] <= sf.col("from_level")),
-    )
-    return (
-        upgrades.select(
-            CLUSTER,
-            "from_level",
-            "to_level",
-            sf.col("offset").alias("upgrade_offset"),
-            sf.col("timestamp").alias("upgrade_timestamp"),
-        )
-        .join(changes, CLUSTER)
-        .withColumn("until", sf.try_element_at(back, sf.lit(1))["offset"])
-    )
+class _Upgrade(NamedTuple):
+    """An upgrade, and the offset where it was taken back."""
+
+    from_level: int
+    to_level: int
+    offset: int
+    timestamp: Any  # Any: a time
+    until: float
 
 
-def _bearing(tables: Tables, upgrades: DataFrame) -> DataFrame:
-    """Return each record behind an upgrade that a lower level cannot hold, once for each upgrade and rule."""
-    columns = ("is_snapshot", "offset", "timestamp", "record_name", "key", "json", *TYPED.values())
-    only = {"is_snapshot": [False], "record_name": _BEARERS}
-    records = require_columns(tables, METADATA_RECORDS, *columns, only=only)
-    # Most clusters have no upgrade in their log, and are skipped.
-    since = upgrades.groupBy(CLUSTER).agg(sf.min("upgrade_offset").alias("since"))
-    records = records.join(sf.broadcast(since), CLUSTER).filter(sf.col("offset") > sf.col("since"))
-    records = with_log_dirs(with_parsed(records, _BEARERS), [rule.condition for rule in _RULES], tables)
-    borne = each_match(records, [_is_borne(rule) for rule in _RULES]).select(
-        CLUSTER,
-        "offset",
-        "timestamp",
-        sf.col("record_name").alias("record"),
-        "key",
-        sf.coalesce("partition.topic_id", "partition_change.topic_id").alias("topic_id"),
-        sf.coalesce("partition.partition_id", "partition_change.partition_id").alias("partition_id"),
-        RULE,
-    )
-    return borne.join(sf.broadcast(upgrades), CLUSTER)
+class _Bearer(NamedTuple):
+    """A record that brings what a rule is about into the log. Sorted by offset, then by the catalogue."""
+
+    offset: int
+    rule: int
+    record: str
+    timestamp: Any  # Any: a time
+    key: str | None
+    # Of a partition.
+    identity: tuple[str, int] | None
 
 
-def _is_borne(rule: LossRule) -> Column:
-    borne = (
-        (sf.col("record_name") == record) & condition_column(condition, RowColumns(value=partial(record_field, record)))
-        for record, condition in rule.bearers.items()
-    )
-    return functools.reduce(operator.or_, borne)
+def _of_cluster(rows: ClusterRows) -> pa.Table:
+    levels = rows.read(FEATURE_LEVELS, "feature", "from_level", "to_level", "offset", "timestamp").to_pylist()
+    moves = [row for row in levels if row["feature"] == METADATA_VERSION and row["offset"] is not None]
+    moves.sort(key=lambda row: row["offset"])
+    upgrades = list(_upgrades(moves))
+    first: dict[_Upgrade, _Bearer] = {}
+    # Most clusters have no upgrade in their log, and their records are not read.
+    if upgrades:
+        brokers = brokers_of(rows)
+        for part in rows.parts(METADATA_RECORDS):
+            for upgrade, bearer in _first_of_part(part, upgrades, moves, brokers):
+                first[upgrade] = min(bearer, first.get(upgrade, bearer), key=lambda each: each[:2])
+    return pa.Table.from_pylist([_answer(rows, upgrade, first.get(upgrade)) for upgrade in upgrades], _SCHEMA)
 
 
-def _level_at(offset: Column) -> Column:
-    """Return the metadata.version at which a record was written."""
-    before = sf.filter("changes", lambda change: change["offset"] < offset)
-    return sf.try_element_at(before, sf.lit(-1))["to_level"]
+def _upgrades(moves: Sequence[Row]) -> Iterator[_Upgrade]:
+    """Yield the upgrades among the changes of the level, which are sorted by offset."""
+    for index, move in enumerate(moves):
+        before, after = move["from_level"] or 0, move["to_level"] or 0
+        if 0 < before < after:
+            back = (each["offset"] for each in moves[index + 1 :] if (each["to_level"] or 0) <= before)
+            yield _Upgrade(before, after, move["offset"], move["timestamp"], next(back, math.inf))
 
 
-def _key() -> Column:
-    keys = sf.lit(None).cast("string")
+def _first_of_part(
+    part: Part, upgrades: Sequence[_Upgrade], moves: Sequence[Row], brokers: Brokers
+) -> Iterator[tuple[_Upgrade, _Bearer]]:
+    """Yield for each upgrade the first record of each type behind it, and rule, that the level before cannot hold."""
+    batch = part.read("is_snapshot", "offset", "record_name")
+    offsets = np.asarray(batch["offset"].fill_null(-1))
+    in_log = np.asarray(pc.equal(batch["is_snapshot"], pa.scalar(False)).fill_null(False))
+    behind = in_log & (offsets > min(each.offset for each in upgrades))
     for record in _BEARERS:
-        keys = sf.when(sf.col("record") == record, record_key_text(record, sf.col("name"))).otherwise(keys)
-    return keys
+        at = np.flatnonzero(behind & np.asarray(pc.equal(batch["record_name"], pa.scalar(record)).fill_null(False)))
+        if not len(at):
+            continue
+        columns = _columns(part, record, at, brokers)
+        for index, rule in enumerate(_RULES):
+            if record not in rule.bearers:
+                continue
+            held = at[holds(rule.bearers[record], columns)]
+            for upgrade in upgrades:
+                wanted = held[_makes_irreversible(rule, upgrade, offsets[held], moves)]
+                if len(wanted):
+                    yield upgrade, _bearer(part, record, index, int(wanted[np.argmin(offsets[wanted])]))
+
+
+def _makes_irreversible(rule: LossRule, upgrade: _Upgrade, offsets: Ints, moves: Sequence[Row]) -> Flags:
+    """Return which of the records at these offsets, that bear what a rule is about, make an upgrade irreversible."""
+    assert rule.level is not None, "see _RULES"
+    if rule.level <= upgrade.from_level:
+        return np.zeros(len(offsets), np.bool_)
+    found = (offsets > upgrade.offset) & (offsets < upgrade.until)
+    if rule.by_meaning:
+        # The level at which each record was written; all are behind an upgrade.
+        written_at = np.searchsorted([move["offset"] for move in moves], offsets) - 1
+        found &= np.array([move["to_level"] or 0 for move in moves])[written_at] >= rule.level
+    return found
+
+
+def _columns(part: Part, record: str, at: Ints, brokers: Brokers) -> Columns:
+    """Return the fields of the records of one type."""
+    struct = _TYPED.get(record)
+    [values] = part.read(struct or "json").take(at).columns
+    if struct is not None:
+        return Columns(
+            count=len(at),
+            column=lambda name: pc.struct_field(values, name),
+            single_log_dirs=brokers.single_log_dirs,
+        )
+    forms = [msgspec.json.decode(text or "{}") for text in values.to_pylist()]
+    return Columns(count=len(at), column=functools.partial(_json_field, record, forms))
+
+
+def _json_field(record: str, forms: Sequence[dict[str, Any]], name: str) -> Values:  # Any: JSON values
+    """Return a field of records in JSON form; null where the JSON leaves it out because it has its default."""
+    [field] = [field for field in message_class(record).SCHEMA.fields if field.attribute == name]
+    assert isinstance(field.type, str), f"{name} is a struct"
+    type_ = pa.list_(_TYPES[field.type]) if field.is_array else _TYPES[field.type]
+    return pa.array([form.get(field.json_name(0)) for form in forms], type_)
+
+
+def _bearer(part: Part, record: str, rule: int, at: int) -> _Bearer:
+    struct = _TYPED.get(record)
+    [row] = part.read("offset", "timestamp", "key", *([struct] if struct else [])).slice(at, 1).to_pylist()
+    identity = (row[struct]["topic_id"], row[struct]["partition_id"]) if struct else None
+    return _Bearer(row["offset"], rule, record, row["timestamp"], row["key"], identity)
+
+
+def _answer(rows: ClusterRows, upgrade: _Upgrade, bearer: _Bearer | None) -> Row:
+    found = {
+        "from_level": upgrade.from_level,
+        "to_level": upgrade.to_level,
+        "upgrade_offset": upgrade.offset,
+        "upgrade_timestamp": upgrade.timestamp,
+    }
+    if bearer is None:
+        return found
+    return found | {
+        "kind": _RULES[bearer.rule].kind,
+        "record": bearer.record,
+        "key": _key_text(rows, bearer),
+        "offset": bearer.offset,
+        "timestamp": bearer.timestamp,
+    }
+
+
+def _key_text(rows: ClusterRows, bearer: _Bearer) -> str:
+    """Return the phrase for the object that a record is about."""
+    key = object_key(message_class(bearer.record)())
+    assert key is not None, bearer.record
+    if bearer.identity is not None:
+        topics = rows.read(TOPICS, "topic_id", "name")
+        names = topics.filter(pc.equal(topics["topic_id"], pa.scalar(bearer.identity[0])))["name"].to_pylist()
+        return ObjectKey(key.kind, bearer.identity).text(names[0] if names else None)
+    parts = msgspec.json.decode(bearer.key or "{}")
+    return ObjectKey(key.kind, tuple(parts.get(name) for name in KEY_FIELDS[bearer.record])).text()

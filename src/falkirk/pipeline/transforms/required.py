@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from falkirk.pipeline.errors import PipelineError
+from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.warehouse.fleet_tables import EVERYTHING, FleetTables, Only, chosen_rows
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 
 if TYPE_CHECKING:
     from falkirk.pipeline.tables.table import Table
@@ -27,22 +28,16 @@ class MissingTableError(PipelineError):
     """A table is missing, or lacks a column."""
 
 
-def require_columns(
-    tables: Tables,
-    table: Table,
-    *columns: str,
-    only: Only = EVERYTHING,
-) -> DataFrame:
+def require_columns(tables: Tables, table: Table, *columns: str) -> DataFrame:
     """Return the cluster and these columns of a table, in this order; without columns, all that it has.
 
-    `only`: rows that have one of these values in each column. Raises MissingTableError naming the table and the columns
-    that it lacks.
+    Raises MissingTableError naming the table and the columns that it lacks.
     """
     names = [CLUSTER, *(columns or table.schema.names)]
     unknown = set(names) - set(table.full_schema.names)
     assert not unknown, f"no column of table {table.name}: {unknown}"
-    if isinstance(tables, FleetTables):
-        return tables.chosen(table.name, names, only)
+    if isinstance(tables, FleetTables) and table.name in TABLES:
+        return tables.chosen(table, names)
     frame = tables.get(table.name)
     if frame is None:
         raise MissingTableError(f"table {table.name} is not here")
@@ -50,4 +45,4 @@ def require_columns(
     if missing:
         which = f"column {missing[0]}" if len(missing) == 1 else f"columns {', '.join(missing)}"
         raise MissingTableError(f"table {table.name} has no {which}")
-    return chosen_rows(frame, names, only)
+    return frame.select(*names)

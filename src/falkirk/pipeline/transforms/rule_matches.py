@@ -1,54 +1,79 @@
-"""The objects that match rules of the loss catalogue."""
+"""The objects of a cluster that match rules of the loss catalogue."""
 
 from __future__ import annotations
 
-import functools
-import operator
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
 
-from falkirk.pipeline.transforms.conditions import RowColumns, condition_column
-from falkirk.pipeline.transforms.metadata_objects import place_column
+from falkirk.metadata.losses.loss_catalogue import ELR_TO_ISR
+from falkirk.pipeline.state.conditions import Columns, fields_of, holds, lists_within
+from falkirk.pipeline.transforms.metadata_objects import METADATA_OBJECTS, place_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from numpy.typing import NDArray
 
     from falkirk.metadata.losses.loss import LossRule
+    from falkirk.pipeline.transforms.cluster_context import Brokers
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows, Part
 
-RULE: Final = "rule"
-"""The column with the index of the matching rule."""
+    Flags = NDArray[np.bool_]
 
 
-def rule_matches(rows: DataFrame, rules: Sequence[tuple[LossRule, Column]]) -> DataFrame:
-    """Return each object once for each rule that it matches, with the column RULE.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """Objects that match a rule: the columns of their keys, and the place of each (`place_column`).
 
-    `rows` are objects, with the facts that the conditions need (`cluster_context`). Each rule comes with a column that
-    tells whether it applies at all.
+    Of some nothing is gone, and they are only written in another form (`costs_nothing`).
     """
-    row = RowColumns()
-    return each_match(rows, [applies & condition_column(rule.condition, row) for rule, applies in rules])
+
+    rule: LossRule
+    rows: pa.RecordBatch
+    costs_nothing: Flags
+
+    def __len__(self) -> int:
+        return self.rows.num_rows
+
+    def select(self, wanted: Flags) -> Matches:
+        """Return some of them."""
+        return Matches(
+            rule=self.rule, rows=self.rows.filter(pa.array(wanted)), costs_nothing=self.costs_nothing[wanted]
+        )
 
 
-def each_match(rows: DataFrame, holds: Sequence[Column]) -> DataFrame:
-    """Return each row once for each of the columns that is true, with its index as RULE."""
-    # Evaluated twice: most rows match nothing, and filtering is cheaper than making an array. Compiled code removes
-    # numbers from it, a lambda nulls; and "explode" would evaluate a third time whether there is an element.
-    matching = rows.filter(functools.reduce(operator.or_, holds))
-    matches = sf.array(*(sf.when(held, index).otherwise(-1) for index, held in enumerate(holds)))
-    return matching.withColumn(RULE, sf.explode_outer(sf.array_remove(matches, -1)))
+def rule_matches(rows: ClusterRows, rules: Iterable[LossRule], brokers: Brokers) -> Iterator[Matches]:
+    """Yield the objects of a cluster for each rule, a part of their table at a time."""
+    by_record: dict[str, list[LossRule]] = {}
+    for rule in rules:
+        by_record.setdefault(rule.record, []).append(rule)
+    for record, of_record in by_record.items():
+        for part in rows.parts(METADATA_OBJECTS[record].table):
+            yield from _of_part(part, record, of_record, brokers)
 
 
-def of_rule(rules: Sequence[LossRule], value: Callable[[LossRule], str | int | None]) -> Column:
-    """Return a value of the matching rule."""
-    return sf.get(sf.array(*(sf.lit(value(rule)) for rule in rules)), sf.col(RULE))
+def _of_part(part: Part, record: str, rules: Sequence[LossRule], brokers: Brokers) -> Iterator[Matches]:
+    names = sorted(frozenset().union(*(fields_of(rule.condition) for rule in rules)))
+    batch = part.read(*names)
+    columns = Columns(count=part.count, column=batch.column, single_log_dirs=brokers.single_log_dirs)
+    matching = [(rule, at) for rule in rules if len(at := np.flatnonzero(holds(rule.condition, columns)))]
+    if not matching:
+        return
+    # Most parts have no match, so keys and places are not read before.
+    objects = part.read(*METADATA_OBJECTS[record].key_columns, *{place_column(rule): None for rule, _ in matching})
+    for rule, at in matching:
+        yield Matches(rule=rule, rows=objects.take(at), costs_nothing=_costs_nothing(rule, batch, at, brokers))
 
 
-def rule_place(rules: Sequence[LossRule]) -> Column:
-    """Return the place where the object of the matching rule was written last: type of the record, offset, source."""
-    places: dict[str, list[int]] = {}
-    for index, rule in enumerate(rules):
-        places.setdefault(place_column(rule), []).append(index)
-    return sf.coalesce(*(sf.when(sf.col(RULE).isin(indices), sf.col(name)) for name, indices in places.items()))
+def _costs_nothing(rule: LossRule, rows: pa.RecordBatch, at: NDArray[np.int64], brokers: Brokers) -> Flags:
+    """Return whether what a rule matches is only written in another form, and nothing is gone with it.
+
+    Eligible leader replicas have every committed message, and become in-sync. Those of brokers that were stopped
+    cleanly still have them when they start; after a crash the controller has to know that they are eligible only.
+    """
+    if rule.kind != ELR_TO_ISR:
+        return np.zeros(len(at), np.bool_)
+    return lists_within(rows["eligible_leader_replicas"].take(at), brokers.stopped)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import parquet
-from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
 
 from falkirk.pipeline.spark.rows import spark_schema
 from falkirk.pipeline.spark.session import is_remote
+from falkirk.pipeline.spark.tasks import spread, unpacked
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import CLUSTER, CLUSTER_COMMENT
+from falkirk.pipeline.warehouse.cluster_rows import ClusterRows, rows_in_files, with_cluster
 from falkirk.pipeline.warehouse.delta import data_files
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
     from falkirk.pipeline.tables.table import Table
@@ -31,14 +33,15 @@ _BETWEEN: Final = "\0"
 _SCHEMES: Final = {"s3": "s3a"}
 _LISTED_BY_DRIVER: Final = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 # Spark's reader takes some milliseconds for each file, PyArrow hardly one; but what PyArrow reads goes to Spark by a
-# pipe, so of larger files only a part of the rows may.
+# pipe.
 _MANY: Final = 64
 _SMALL_BYTES: Final = 1 << 14
-_CHOSEN_BYTES: Final = 1 << 20
-_PATH: Final = "path"
 _BATCH_ROWS: Final = 1 << 14
-Only = Mapping[str, Sequence[Any]]  # Any: values of columns
-EVERYTHING: Final[Only] = {}
+# As much of a cluster as a worker holds at once without harm.
+_SHARE_BYTES: Final = 1 << 26
+
+ClusterWork = Callable[[ClusterRows], pa.Table]
+"""What a worker makes of one cluster; the rows lack the column `cluster`."""
 
 
 class FleetTables(Mapping[str, "DataFrame"]):
@@ -61,7 +64,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         self._warehouse = warehouse
         self._clusters = clusters
         self._frames: dict[str, DataFrame] = {}
-        self._given: dict[str, DataFrame] = {}
+        self._given: frozenset[str] = frozenset()
         self._paths: dict[str, dict[str, int]] = {}
         # The driver finds a few thousand local files faster than a job of Spark; in a store each is a request.
         spark.conf.set(_LISTED_BY_DRIVER, "100000" if warehouse.is_local else "32")
@@ -73,31 +76,58 @@ class FleetTables(Mapping[str, "DataFrame"]):
 
     def __or__(self, given: Mapping[str, DataFrame]) -> FleetTables:
         """Return these tables with others, or others in their places."""
+        made = self.keeping(given)
+        made._given = self._given | given.keys()
+        return made
+
+    def keeping(self, frames: Mapping[str, DataFrame]) -> FleetTables:
+        """Return these tables, some of them as frames that have the same rows."""
         made = FleetTables(self.spark, self._warehouse, self.mark, clusters=self._clusters)
-        made._given = self._given | dict(given)
-        made._frames = self._frames | made._given
+        made._frames = self._frames | dict(frames)
+        made._given = self._given - frames.keys()
         made._paths = self._paths
         return made
 
     def __contains__(self, name: object) -> bool:
         return name in TABLES or name in self._given
 
-    def chosen(self, name: str, columns: Sequence[str], only: Only = EVERYTHING) -> DataFrame:
-        """Return columns of a table, and the rows that have one of the values `only` in each column of theirs.
+    def chosen(self, table: Table, columns: Sequence[str]) -> DataFrame:
+        """Return columns of a table. Many small files are read by PyArrow in the workers."""
+        files = {} if table.name in self._frames else self._files(table)
+        if len(files) < _MANY or sum(files.values()) > len(files) * _SMALL_BYTES:
+            return self[table.name].select(*columns)
+        names = [name for name in columns if name != CLUSTER]
+        schema = pa.schema([table.schema.field(name) for name in names])
+        return self.each_cluster([table], partial(columns_of, table=table.name, names=names), schema).select(*columns)
 
-        Many small files are read by PyArrow in the workers: Spark sees no more than is chosen.
+    def each_cluster(
+        self, tables: Iterable[Table], work: ClusterWork, schema: pa.Schema, *, shared: bool = False
+    ) -> DataFrame:
+        """Return the rows that `work` makes, in a worker, of each cluster with rows in one of the tables.
+
+        The name of their cluster comes first. With `shared`, a large cluster is worked on in shares.
         """
-        files = {} if name in self._given else self._files(TABLES[name])
-        size_max = _CHOSEN_BYTES if only else _SMALL_BYTES
-        if len(files) >= _MANY and sum(files.values()) <= len(files) * size_max:
-            return self._small_files(TABLES[name], list(files), columns, only)
-        return chosen_rows(self[name], columns, only)
+        target = rows_schema(schema)
+        units = self.units(tables, shared=shared)
+        if not units:
+            return self.spark.createDataFrame([], target)
+        rows, _ = spread(self.spark, units, [unit.size for unit in units])
+        return rows.mapInArrow(partial(_work_on, uri=self._warehouse.uri, work=work, schema=target), target)
+
+    @property
+    def uri(self) -> str:
+        """Where the warehouse is."""
+        return self._warehouse.uri
+
+    def are_files(self, tables: Iterable[Table]) -> bool:
+        """Return whether these tables are all as the warehouse has them."""
+        return self._given.isdisjoint(table.name for table in tables)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(TABLES | self._given)
+        return iter(dict.fromkeys([*TABLES, *self._given]))
 
     def __len__(self) -> int:
-        return len(TABLES | self._given)
+        return len(TABLES.keys() | self._given)
 
     def _read(self, table: Table) -> DataFrame:
         schema = _full_schema(table)
@@ -115,19 +145,36 @@ class FleetTables(Mapping[str, "DataFrame"]):
             self._paths[name] = {} if version is None else data_files(uri, version, self._clusters)
         return self._paths[name]
 
-    def _small_files(self, table: Table, paths: Sequence[str], columns: Sequence[str], only: Only) -> DataFrame:
-        schema = _full_schema(table)
-        chosen = StructType([schema[name] for name in columns])
-        files = self.spark.createDataFrame(pa.table({_PATH: paths}))
-        read = partial(_read_files, uri=self._warehouse.uri, table=table.name, schema=chosen, only=dict(only))
-        return files.mapInArrow(read, chosen)
+    def units(self, tables: Iterable[Table], *, shared: bool) -> list[Unit]:
+        """Return a unit for each cluster with rows in one of the tables; with `shared` for each share of it."""
+        paths: dict[str, dict[str, list[str]]] = {}
+        sizes: Counter[str] = Counter()
+        for table in tables:
+            for path, size in self._files(table).items():
+                cluster = path.partition("/")[0].removeprefix(f"{CLUSTER}=")
+                paths.setdefault(cluster, {}).setdefault(table.name, []).append(path)
+                sizes[cluster] += size
+        return [
+            Unit(cluster, of_cluster, share, shares, sizes[cluster] // shares)
+            for cluster, of_cluster in paths.items()
+            for shares in [1 + sizes[cluster] // _SHARE_BYTES if shared else 1]
+            for share in range(shares)
+        ]
 
 
-def chosen_rows(frame: DataFrame, columns: Sequence[str], only: Only) -> DataFrame:
-    """Return columns of a frame, and the rows that have one of the values `only` in each column of theirs."""
-    for column, values in only.items():
-        frame = frame.filter(sf.col(column).isin(list(values)))
-    return frame.select(*columns)
+class Unit(NamedTuple):
+    """The work on a share of a cluster: paths of data files by table, and their size in bytes."""
+
+    cluster: str
+    paths: dict[str, list[str]]
+    share: int
+    shares: int
+    size: int
+
+
+def rows_schema(schema: pa.Schema) -> StructType:
+    """Return the schema of the rows that workers make of clusters: the name of the cluster comes first."""
+    return StructType([StructField(CLUSTER, StringType()), *from_arrow_schema(schema)])
 
 
 def _full_schema(table: Table) -> StructType:
@@ -135,22 +182,21 @@ def _full_schema(table: Table) -> StructType:
     return spark_schema(table).add(CLUSTER, "string", metadata={"comment": CLUSTER_COMMENT})
 
 
-def _read_files(
-    batches: Iterable[pa.RecordBatch], *, uri: str, table: str, schema: StructType, only: Only
+def _work_on(
+    batches: Iterable[pa.RecordBatch], *, uri: str, work: ClusterWork, schema: StructType
 ) -> Iterator[pa.RecordBatch]:
-    """Read data files of a table in a worker; a column that an older file lacks is null."""
-    warehouse = Warehouse(uri)
-    target = to_arrow_schema(schema, timezone="UTC")
+    """Work on clusters in a worker; what comes of small ones is handed over together."""
+    warehouse, target = Warehouse(uri), to_arrow_schema(schema, timezone="UTC")
     waiting: list[pa.Table] = []
     count = 0
-    for batch in batches:
-        for path in map(str, batch.column(_PATH).to_pylist()):
-            rows = _read_file(warehouse, table, path, target, only)
-            waiting.append(rows)
-            count += rows.num_rows
-            if count >= _BATCH_ROWS:
-                yield from _batches(waiting)
-                waiting, count = [], 0
+    for unit in unpacked(batches):
+        with unit_rows(warehouse, unit) as rows:
+            found = with_cluster(work(rows), unit.cluster).cast(target)
+        waiting.append(found)
+        count += found.num_rows
+        if count >= _BATCH_ROWS:
+            yield from _batches(waiting)
+            waiting, count = [], 0
     yield from _batches(waiting)
 
 
@@ -159,20 +205,14 @@ def _batches(tables: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
         yield from pa.concat_tables(tables).combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
 
 
-def _read_file(warehouse: Warehouse, table: str, path: str, target: pa.Schema, only: Only) -> pa.Table:
-    wanted = list(dict.fromkeys([*target.names, *only]))
-    with (
-        warehouse.filesystem.open_input_file(warehouse.path(f"{table}/{path}")) as source,
-        parquet.ParquetFile(source) as file,
-    ):
-        rows = file.read(columns=wanted, use_threads=False)
-    for column, values in only.items():
-        rows = rows.filter(pc.is_in(rows[column], value_set=pa.array(values, rows[column].type)))
-    cluster = path.partition("/")[0].removeprefix(f"{CLUSTER}=")
-    rows = rows.append_column(CLUSTER, pa.repeat(cluster, rows.num_rows))
-    there = set(rows.schema.names)
-    columns = [rows[name] if name in there else pa.nulls(rows.num_rows) for name in target.names]
-    return pa.table(columns, names=target.names).cast(target)
+def unit_rows(warehouse: Warehouse, unit: Unit) -> AbstractContextManager[ClusterRows]:
+    """Open the rows of a unit, in a worker."""
+    return rows_in_files(warehouse, unit.cluster, unit.paths, share=unit.share, shares=unit.shares)
+
+
+def columns_of(rows: ClusterRows, *, table: str, names: Sequence[str]) -> pa.Table:
+    """Return columns of all rows of a table, as `ClusterWork`."""
+    return rows.read(TABLES[table], *names)
 
 
 def _parquet(spark: SparkSession, reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:

@@ -1,27 +1,31 @@
 """What a partition's rows are answered, against the coordinator package and `falkirk logdir plan`."""
 
 import json
+from random import Random
 
+import pyarrow as pa
 import pytest
 from coordinator_logs import TARGETS, judged_logs
 from fleet_clusters import CLUSTER_NAMES, fleet_cluster
 from group_records import Log, member, offset_key
-from group_rows import partition_rows
+from group_rows import group_rows
 from stopped_clusters import DISK, cluster_at
 
 from falkirk.coordinator.prediction.group_losses import group_losses
 from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.logdir.group_records import GROUPS_TOPIC, Replica, read_groups
-from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS, partition_answers
+from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS, cluster_answers, partition_rows
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas
+from falkirk.pipeline.tables.groups import GROUP_RECORDS
 from falkirk.versions.release import Release
 
 
 def answers(entries, release, *, partition=0, source="d/__consumer_offsets-0/0.log"):
-    table = partition_answers(Release.parse(release), "c", partition, partition_rows(entries, source=source))
-    assert table.schema.equals(GROUP_ANSWERS.full_schema, check_metadata=True)
+    records = pa.Table.from_batches([group_rows(entries, partition=partition, source=source)])
+    table = cluster_answers(Release.parse(release), records)
+    assert table.schema.equals(GROUP_ANSWERS.schema, check_metadata=True)
     rows = table.to_pylist()
-    assert {(row["cluster"], row["partition"]) for row in rows} == {("c", partition)}
+    assert {row["partition"] for row in rows} == {partition}
     assert all(sum(row[name] is not None for name in ("group", "loss", "load")) == 1 for row in rows)
     return {name: [row[name] for row in rows if row[name] is not None] for name in ("group", "loss", "load")}
 
@@ -143,8 +147,23 @@ def test_a_value_that_can_be_read_needs_not_be_there():
     log = Log("4.4")
     log.commit("g")
     log.raw(offset_key("g", 1), b"\0\x09" + bytes(20))
-    rows = partition_rows(log.entries)
+    rows = partition_rows(pa.Table.from_batches([group_rows(log.entries)]))
     assert rows["value"].is_valid().to_pylist() == [False, True]
     [group] = answers(log.entries, "4.4")["group"]
     assert group["lost"] == [("committed_offsets", 1), ("records", 1)]
     assert group["verdict"] == "unreadable"
+
+
+def test_partitions_together_are_answered_as_each_alone():
+    logs = [log for log, _ in judged_logs()[:8]]
+    # The same keys in two partitions: neither supersedes the other's commits.
+    batches = [group_rows(log, partition=number % 5 * 3 + number) for number, log in enumerate([*logs, *logs])]
+    release = Release.parse("3.9")
+    alone = [row for batch in batches for row in cluster_answers(release, pa.Table.from_batches([batch])).to_pylist()]
+    together = pa.Table.from_batches(batches)
+    shuffled = together.take(pa.array(Random(1).sample(range(len(together)), len(together))))
+    assert cluster_answers(release, shuffled).to_pylist() == sorted(alone, key=lambda row: row["partition"]) != []
+
+
+def test_no_records_have_no_answers():
+    assert cluster_answers(Release.parse("3.9"), GROUP_RECORDS.schema.empty_table()).num_rows == 0

@@ -1,7 +1,8 @@
-"""What a release's coordinator would load of one partition of `__consumer_offsets`, as rows."""
+"""What a release's coordinators would load of the partitions of `__consumer_offsets`, as rows."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from falkirk.coordinator.prediction.group_losses import group_conversion, group_losses, reported_group
 from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
-from falkirk.pipeline.state.groups.group_commits import superseded_commits
+from falkirk.pipeline.state.groups.group_commits import without_superseded
 from falkirk.pipeline.tables.table import Table, column
 from falkirk.protocol.control_record import ControlRecordType
 
@@ -27,8 +28,25 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]  # Any: values of columns
 
+RECORD_COLUMNS: Final = (
+    "partition",
+    "source",
+    "offset",
+    "producer_id",
+    "is_transactional",
+    "control_type",
+    "record_type",
+    "record_name",
+    "group",
+    "offset_commit",
+    "unknown_tags",
+    "key",
+    "value",
+)
+"""The columns of `group_records` that are needed."""
 PARTITION_ROWS: Final = pa.schema(
     [
+        column("partition", pa.int32(), "Partition of `__consumer_offsets`."),
         column("offset", pa.int64(), "Offset of the record."),
         column("source", pa.string(), "File that it comes from."),
         column("producer_id", pa.int64(), "Producer of the batch; -1 without."),
@@ -43,7 +61,7 @@ PARTITION_ROWS: Final = pa.schema(
         column("value", pa.binary(), "Bytes of the value; not of commits that all releases read."),
     ]
 )
-"""The columns of `group_records` of one partition that are needed."""
+"""What is asked of records, by partition in log order."""
 
 _COUNTS: Final = pa.map_(pa.int16(), pa.int64())
 GROUP_ANSWER: Final = pa.struct(
@@ -99,38 +117,75 @@ GROUP_ANSWERS: Final = Table(
 )
 # The shortest offset commit: the contents of a readable one do not matter.
 _ANY_COMMIT: Final = bytes(20)
+_OFFSET_COMMIT: Final = 1
+_FEW: Final = 100
 _ENDS: Final = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 # Types are int16.
 _NO_TYPE: Final = -(1 << 15)
 
 
-def partition_answers(release: Release, cluster: str, partition: int, rows: pa.Table) -> pa.Table:
-    """Predict what the release's default coordinator loads; `rows` are those of PARTITION_ROWS, in any order."""
-    rows = rows.sort_by("offset")
-    answer = readable_groups(release, {partition: list(log_entries(rows))})
-    head = {"cluster": cluster, "partition": partition}
-    directory = rows["source"][0].as_py().rpartition("/")[0] if len(rows) else ""
-    name = f"__consumer_offsets-{partition}"
-    found: list[Row] = [head | {"load": _load(answer, rows)}]
-    found += [head | {"group": _group(answer, group, name)} for group in answer.groups]
-    for loss in group_losses(answer, name=name, source=directory):
-        fields = {field.name: getattr(loss, field.name) for field in LOSS_ANSWER}
-        fields["key_fields"] = msgspec.json.encode(loss.key_fields).decode()
-        found.append(head | {"loss": fields})
-    return pa.Table.from_pylist(found, schema=GROUP_ANSWERS.full_schema)
+def cluster_answers(release: Release, records: pa.Table) -> pa.Table:
+    """Predict what the release's default coordinator loads of each partition.
+
+    `records` are RECORD_COLUMNS of all records of some partitions, in any order. Returns rows of GROUP_ANSWERS without
+    the cluster, by partition.
+    """
+    rows = partition_rows(records)
+    # Of a few records the search takes longer than it spares.
+    entries = log_entries(rows if len(rows) <= _FEW else without_superseded(rows))
+    found: list[Row] = []
+    for partition, of_partition in _partitions(rows):
+        answer = readable_groups(release, {partition: entries.get(partition, [])})
+        head = {"partition": partition}
+        directory = str(of_partition["source"][0].as_py()).rpartition("/")[0]
+        name = f"__consumer_offsets-{partition}"
+        found.append(head | {"load": _load(answer, of_partition)})
+        found += [head | {"group": _group(answer, group, name)} for group in answer.groups]
+        for loss in group_losses(answer, name=name, source=directory):
+            fields = {field.name: getattr(loss, field.name) for field in LOSS_ANSWER}
+            fields["key_fields"] = msgspec.json.encode(loss.key_fields).decode()
+            found.append(head | {"loss": fields})
+    return pa.Table.from_pylist(found, schema=GROUP_ANSWERS.schema)
 
 
-def log_entries(rows: pa.Table) -> Iterator[LogEntry]:
-    """Yield the entries of a partition that may make a difference, from rows in log order."""
-    rows = rows.filter(pa.array(~superseded_commits(rows)))
-    stands_in = rows["commit_group"].is_valid().to_numpy() & ~rows["is_tombstone"].to_numpy()
-    columns = [rows[name].to_pylist() for name in ("offset", "producer_id", "is_transactional", "control_type")]
-    columns += [rows["key"].to_pylist(), rows["value"].to_pylist(), stands_in.tolist()]
-    for offset, producer_id, is_transactional, control_type, key, value, is_commit in zip(*columns, strict=True):
+def partition_rows(records: pa.Table) -> pa.RecordBatch:
+    """Return the rows of PARTITION_ROWS for records."""
+    [batch] = records.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], records.schema)]
+    batch = batch.sort_by([("partition", "ascending"), ("offset", "ascending")])
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    commits = pc.and_(columns["offset_commit"].is_valid(), pc.equal(columns["record_type"], pa.scalar(_OFFSET_COMMIT)))
+    is_commit = pc.and_(commits, pc.equal(columns["unknown_tags"], pa.scalar(0))).fill_null(False)
+    made = columns | {
+        "is_known": columns["record_name"].is_valid(),
+        "is_tombstone": columns["value"].is_null(),
+        "commit_group": pc.if_else(is_commit, columns["group"], pa.scalar(None, pa.string())),
+        "value": pc.if_else(is_commit, pa.scalar(None, pa.binary()), columns["value"]),
+    }
+    return pa.RecordBatch.from_arrays([made[name] for name in PARTITION_ROWS.names], schema=PARTITION_ROWS)
+
+
+def log_entries(rows: pa.RecordBatch) -> dict[int, list[LogEntry]]:
+    """Return the entries of each partition."""
+    stands_in = rows["commit_group"].is_valid().to_numpy(zero_copy_only=False) & ~_flags(rows, "is_tombstone")
+    names = ("partition", "offset", "producer_id", "is_transactional", "control_type", "key", "value")
+    columns = [rows[name].to_pylist() for name in names]
+    found: dict[int, list[LogEntry]] = {}
+    for partition, offset, producer_id, is_transactional, control_type, key, value, is_commit in zip(
+        *columns, stands_in.tolist(), strict=True
+    ):
+        entries = found.setdefault(partition, [])
         if control_type is None:
-            yield LoggedRecord(offset, key, _ANY_COMMIT if is_commit else value, producer_id, is_transactional)
+            read = _ANY_COMMIT if is_commit else value
+            entries.append(LoggedRecord(offset, key, read, producer_id, is_transactional))
         elif control_type in _ENDS:
-            yield TransactionEnd(offset, producer_id, control_type == ControlRecordType.COMMIT)
+            entries.append(TransactionEnd(offset, producer_id, control_type == ControlRecordType.COMMIT))
+    return found
+
+
+def _partitions(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    numbers, starts = np.unique(rows["partition"].to_numpy(), return_index=True)
+    for number, (start, end) in zip(numbers.tolist(), pairwise([*starts.tolist(), len(rows)]), strict=True):
+        yield number, rows.slice(start, end - start)
 
 
 def _group(answer: GroupsReadability, group: GroupReadability, name: str) -> Row:
@@ -142,24 +197,29 @@ def _group(answer: GroupsReadability, group: GroupReadability, name: str) -> Row
     }
 
 
-def _load(answer: GroupsReadability, rows: pa.Table) -> Row:
-    data = rows.filter(rows["control_type"].is_null())
-    type_ = data["record_type"].combine_chunks().fill_null(_NO_TYPE).to_numpy(zero_copy_only=False)
-    is_tombstone = data["is_tombstone"].to_numpy()
-    is_known = data["is_known"].to_numpy()
+def _load(answer: GroupsReadability, rows: pa.RecordBatch) -> Row:
+    is_data = rows["control_type"].is_null().to_numpy(zero_copy_only=False)
+    type_ = rows["record_type"].fill_null(_NO_TYPE).to_numpy(zero_copy_only=False)
+    is_tombstone, is_known = _flags(rows, "is_tombstone"), _flags(rows, "is_known")
+    tags = rows["unknown_tags"].fill_null(0).to_numpy(zero_copy_only=False)
     first = min(answer.failing, key=lambda record: record.offset, default=None)
     return {
-        "records": len(data),
-        "tombstones": int(is_tombstone.sum()),
+        "records": int(is_data.sum()),
+        "tombstones": int((is_data & is_tombstone).sum()),
         "failing_records": len(answer.failing),
         "first_failing_offset": None if first is None else first.offset,
         "first_failing_reason": None if first is None else first.reason,
         "skipped": list(answer.skipped.items()),
-        "values": _counts(type_[~is_tombstone & is_known]),
-        "unknown_types": _counts(type_[~is_known & (type_ != _NO_TYPE)]),
-        "without_type": int((type_ == _NO_TYPE).sum()),
-        "unknown_tags": pc.sum(data["unknown_tags"]).as_py() or 0,
+        "values": _counts(type_[is_data & ~is_tombstone & is_known]),
+        "unknown_types": _counts(type_[is_data & ~is_known & (type_ != _NO_TYPE)]),
+        "without_type": int((is_data & (type_ == _NO_TYPE)).sum()),
+        "unknown_tags": int(tags[is_data].sum()),
     }
+
+
+def _flags(rows: pa.RecordBatch, name: str) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = rows[name].to_numpy(zero_copy_only=False)
+    return found
 
 
 def _counts(types: NDArray[np.int16]) -> list[tuple[int, int]]:

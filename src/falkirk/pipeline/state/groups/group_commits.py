@@ -1,4 +1,4 @@
-"""Offset commits of a partition that no coordinator's state depends on, because later ones follow.
+"""Offset commits of partitions that no coordinator's state depends on, because later ones follow.
 
 A commit is superseded if all of this holds (`tests/pipeline/state/groups/test_group_commits.py` asks all coordinators):
 
@@ -27,42 +27,54 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def superseded_commits(rows: pa.Table) -> NDArray[np.bool_]:
-    """Return which rows of a partition are superseded; the rows are in log order (`group_answers.PARTITION_ROWS`)."""
-    keys = rows["key"].combine_chunks()
-    is_plain = rows["commit_group"].is_valid().to_numpy() & ~rows["is_transactional"].to_numpy()
+def without_superseded(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows that may make a difference."""
+    return rows.filter(pa.array(~superseded_commits(rows)))
+
+
+def superseded_commits(rows: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Return which rows are superseded; by partition, they are in log order (`group_answers.PARTITION_ROWS`)."""
+    flags = {name: rows[name].to_numpy(zero_copy_only=False) for name in ("is_transactional", "is_tombstone")}
+    is_plain = rows["commit_group"].is_valid().to_numpy(zero_copy_only=False) & ~flags["is_transactional"]
     is_plain &= rows["producer_id"].to_numpy() == NO_PRODUCER_ID
-    is_commit = is_plain & ~rows["is_tombstone"].to_numpy()
-    found: NDArray[np.bool_] = is_commit & _has_later(keys, is_plain)
+    is_commit = is_plain & ~flags["is_tombstone"]
+    found: NDArray[np.bool_] = is_commit & _has_later(rows, is_plain)
     if found.any():
-        found &= ~_begins_run(rows, keys, is_commit)
+        found &= ~_begins_run(rows, is_commit)
     return found
 
 
-def _has_later(keys: pa.Array[Any], is_plain: NDArray[np.bool_]) -> NDArray[np.bool_]:  # Any: binary
-    """Return which rows come before the last plain one of their key."""
+def _has_later(rows: pa.RecordBatch, is_plain: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which rows come before the last plain one of their partition and key."""
     at = np.flatnonzero(is_plain)
-    codes = keys.take(at).dictionary_encode().indices.to_numpy(zero_copy_only=False)
-    last = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
-    last[codes] = at  # of several the last
-    found = np.zeros(len(keys), np.bool_)
-    found[at] = at < last[codes]
+    codes = _codes(rows["key"].take(at))
+    # By key, in the order of the rows: by partition, in log order.
+    order = np.lexsort((at, codes))
+    at, codes, partitions = at[order], codes[order], rows["partition"].to_numpy()[at[order]]
+    found = np.zeros(len(is_plain), np.bool_)
+    found[at[:-1]] = (codes[1:] == codes[:-1]) & (partitions[1:] == partitions[:-1])
     return found
 
 
-def _begins_run(rows: pa.Table, keys: pa.Array[Any], is_commit: NDArray[np.bool_]) -> NDArray[np.bool_]:  # Any: same
+def _begins_run(rows: pa.RecordBatch, is_commit: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which commits are the first of their group, or the first behind another record of it."""
-    groups = rows["commit_group"].combine_chunks()
-    others = np.flatnonzero(~is_commit & rows["control_type"].is_null().to_numpy())
-    named = [key_group(key) for key in keys.take(others).to_pylist()]
+    others = np.flatnonzero(~is_commit & rows["control_type"].is_null().to_numpy(zero_copy_only=False))
+    named = [key_group(key) for key in rows["key"].take(others).to_pylist()]
     at = np.concatenate([np.flatnonzero(is_commit), others])
-    texts = pa.concat_arrays([groups.filter(pa.array(is_commit)), pa.array(named, pa.string())])
-    codes = texts.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    # By group, in log order.
+    codes = _codes(pa.concat_arrays([rows["commit_group"].filter(pa.array(is_commit)), pa.array(named, pa.string())]))
+    # By group, in the same order.
     order = np.lexsort((at, codes))
-    at, codes = at[order], codes[order]
+    at, codes, partitions = at[order], codes[order], rows["partition"].to_numpy()[at[order]]
     before = np.ones(len(at), np.bool_)
-    before[1:] = (codes[1:] != codes[:-1]) | ~is_commit[at[:-1]]
+    before[1:] = (codes[1:] != codes[:-1]) | (partitions[1:] != partitions[:-1]) | ~is_commit[at[:-1]]
     found = np.zeros(len(is_commit), np.bool_)
     found[at] = before
+    return found
+
+
+def _codes(values: pa.Array[Any]) -> NDArray[np.int32]:  # Any: of a hashable type
+    """Return a number for each value, the same for equal ones; -1 for null."""
+    encoded = values.dictionary_encode()
+    assert isinstance(encoded, pa.DictionaryArray)
+    found: NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return found

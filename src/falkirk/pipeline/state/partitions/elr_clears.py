@@ -8,7 +8,7 @@ import numpy as np
 
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import ObjectKey
-from falkirk.pipeline.state.partitions.partition_keys import KeyedRows, PartitionKeys, list_lengths
+from falkirk.pipeline.state.conditions import list_lengths
 from falkirk.protocol.messages import ClearElrRecord
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from falkirk.pipeline.state.metadata.inconsistencies import Inconsistencies
     from falkirk.pipeline.state.metadata.metadata_rows import OtherRecord
     from falkirk.pipeline.state.metadata.other_state import Lowering
+    from falkirk.pipeline.state.partitions.partition_keys import KeyedRows, PartitionKeys
     from falkirk.pipeline.state.partitions.topic_lives import TopicLives
 
     Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from falkirk.columnar.arrow_arrays import bytes_of
-from falkirk.pipeline.state.partitions.partition_keys import list_lengths
+from falkirk.pipeline.state.conditions import list_lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

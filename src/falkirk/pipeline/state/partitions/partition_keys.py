@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
 from falkirk.metadata.image.partition import NO_RECOVERY_CHANGE, RECOVERED, RECOVERING
 from falkirk.metadata.records.errors import InconsistentRecordError
 from falkirk.metadata.records.record_key import partition_key
+from falkirk.pipeline.state.conditions import list_lengths
 from falkirk.pipeline.state.metadata.metadata_rows import PARTITION, PARTITION_CHANGE
 from falkirk.pipeline.state.partitions.topic_lives import NEVER, NO_LIFE
 
@@ -132,12 +132,6 @@ def partition_error(rows: BulkRows, record: str, row: int, reason: str) -> Incon
     """Return the error of one record."""
     topic_id, number = rows.columns["topic_id"][row].as_py(), rows.columns["partition_id"][row].as_py()
     return InconsistentRecordError(record, reason, key=partition_key(topic_id, number))
-
-
-def list_lengths(lists: pa.Array[Any]) -> Ints:  # Any: of lists
-    """Return the length of each list; a null is empty."""
-    assert isinstance(lists, pa.ListArray)
-    return np.asarray(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
 def _codes(life: Ints, number: Ints) -> Ints:

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from falkirk.metadata.image.partition import MIGRATING, NO_LEADER_CHANGE, NO_RECOVERY_CHANGE
+from falkirk.pipeline.state.conditions import list_lengths
 from falkirk.pipeline.state.partitions.elr_clears import ClearedPartitions, cleared_partitions
 from falkirk.pipeline.state.partitions.partition_directories import odd_directories
-from falkirk.pipeline.state.partitions.partition_keys import list_lengths
 from falkirk.pipeline.state.partitions.partition_replay import replay_partitions
 
 if TYPE_CHECKING:
