@@ -67,15 +67,20 @@ _SHARED: Final[dict[str, list[str] | None]] = {
     _LOSSES: [CLUSTER, "outcome", "kind"],
 }
 """Answers that others are made of -> the columns that these need; None: all."""
-_SMALL: Final = (CLUSTERS, LOG_DIRS, FEATURE_LEVELS, BROKERS, CONTROLLERS)
-"""Tables of a few rows for each cluster, which nearly all answers need."""
+_SMALL: Final = (
+    (CLUSTERS, ()),
+    (LOG_DIRS, ("node_id", "directory_id", "has_metadata")),
+    (BROKERS, ("broker_id", "log_dirs", "features", "fenced", "fenced_since")),
+    (CONTROLLERS, ("controller_id", "features")),
+)
+"""Tables of a few rows for each cluster that nearly all answers need, and the columns that these ask for; none: all."""
+_STORED_TABLES: Final = (FEATURE_LEVELS, PROBLEMS, TRENDS)
+"""Such tables that are answers themselves."""
 _STORED: Final = (
     "minimum_versions",
     "points_of_no_return",
     GROUP_ANSWERS.name,
-    FEATURE_LEVELS.name,
-    PROBLEMS.name,
-    TRENDS.name,
+    *(table.name for table in _STORED_TABLES),
 )
 """Answers that come from clusters as they are."""
 _BY_CLUSTER: Final = PLANNED_ONCE | {
@@ -210,7 +215,10 @@ def ask(tables: FleetTables, question: Question, folder: Path, progress: Progres
         columns = of_clusters[name].column_names
         answers.store(name, of_clusters[name].select([*columns[1:], CLUSTER] if name in tables else columns))
     frames = {name: _frame(spark, of_clusters[name]) for name in (GROUP_ANSWERS.name, _METADATA_LOSSES, FEATURE_USERS)}
-    small = {table.name: _frame(spark, of_clusters[table.name]).repartition(count, CLUSTER) for table in _SMALL}
+    small = {
+        table.name: _frame(spark, of_clusters[table.name]).repartition(count, CLUSTER)
+        for table in (*(table for table, _ in _SMALL), FEATURE_LEVELS)
+    }
     found = tables.keeping(small) | frames
     with with_settings(spark, _BY_CLUSTER | {"spark.sql.shuffle.partitions": str(count)}):
         for frame in small.values():
@@ -233,7 +241,8 @@ def _questions(question: Question) -> dict[str, ClusterQuestion]:
     """Return what is asked of each cluster: tables of a few rows, answers, and what other answers are made of."""
     return {
         # First: the others find in memory what these read.
-        **{table.name: rows_of(table) for table in (*_SMALL, PROBLEMS, TRENDS)},
+        **{table.name: rows_of(table) for table in _STORED_TABLES},
+        **{table.name: rows_of(table, *columns) for table, columns in _SMALL},
         "minimum_versions": minimum_version(),
         "points_of_no_return": point_of_no_return(),
         GROUP_ANSWERS.name: group_answers(question.release),

@@ -65,10 +65,11 @@ class ClusterQuestion:
         return gathered.applyInArrow(lambda key, rows: _work_on(key, rows, work, target), target)
 
 
-def rows_of(table: Table) -> ClusterQuestion:
-    """Return the question for all rows of a table, for tables of a few rows for each cluster."""
-    work = functools.partial(columns_of, table=table.name, names=table.schema.names)
-    return ClusterQuestion(needed=[table], work=work, schema=table.schema)
+def rows_of(table: Table, *columns: str) -> ClusterQuestion:
+    """Return the question for all rows of a table that has a few for each cluster; without columns, for all of them."""
+    names = columns or table.schema.names
+    work = functools.partial(columns_of, table=table.name, names=names)
+    return ClusterQuestion(needed=[table], work=work, schema=pa.schema([table.schema.field(name) for name in names]))
 
 
 def ask_clusters(
@@ -98,15 +99,17 @@ def _answers(units: Sequence[Unit], *, uri: str, questions: Mapping[str, Cluster
     """Answer in a worker, for some clusters."""
     warehouse = Warehouse(uri)
     found: dict[str, list[pa.Table]] = {name: [] for name in questions}
+    clusters: dict[str, list[str]] = {name: [] for name in questions}
     for unit in units:
         with unit_rows(warehouse, unit) as rows:
             for name, question in questions.items():
-                if question.shared or unit.share == 0:
-                    found[name].append(with_cluster(question.work(rows), unit.cluster))
+                if (question.shared or unit.share == 0) and (answer := question.work(rows)).num_rows:
+                    found[name].append(answer)
+                    clusters[name] += [unit.cluster] * answer.num_rows
     return {
-        name: pa.concat_tables(parts).combine_chunks().cast(_target(questions[name]))
-        for name, parts in found.items()
-        if parts
+        name: pa.concat_tables(parts).combine_chunks().add_column(0, CLUSTER, [clusters[name]]).cast(_target(question))
+        for name, question in questions.items()
+        if (parts := found[name])
     }
 
 

@@ -81,7 +81,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         return made
 
     def keeping(self, frames: Mapping[str, DataFrame]) -> FleetTables:
-        """Return these tables, some of them as frames that have the same rows."""
+        """Return these tables, some of them as frames that have the same rows, and the columns that are asked for."""
         made = FleetTables(self.spark, self._warehouse, self.mark, clusters=self._clusters)
         made._frames = self._frames | dict(frames)
         made._given = self._given - frames.keys()
