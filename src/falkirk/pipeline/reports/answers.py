@@ -15,6 +15,7 @@ from pyarrow import parquet
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from falkirk.pipeline.spark.rows import no_rows
 from falkirk.pipeline.spark.session import PLANNED_ONCE, with_settings
 from falkirk.pipeline.spark.tasks import cores
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
@@ -191,8 +192,9 @@ class Answers:
 
 
 def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    schema = from_arrow_schema(table.schema)
     # Spark Connect takes no empty table of Arrow.
-    return spark.createDataFrame(table if table.num_rows else [], from_arrow_schema(table.schema))
+    return spark.createDataFrame(table, schema) if table.num_rows else no_rows(spark, schema)
 
 
 def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:

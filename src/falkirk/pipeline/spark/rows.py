@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
     from falkirk.pipeline.tables.table import Table
 
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 def spark_schema(table: Table) -> StructType:
     """Return a table's columns without `cluster`."""
     return StructType([_field(field) for field in table.schema])
+
+
+def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
+    """Return a frame without rows. What Spark makes of it, it leaves out of its plans."""
+    return spark.createDataFrame([], schema).filter(sf.lit(False))
 
 
 def spark_batches(batches: Iterable[pa.RecordBatch], schema: StructType) -> Iterator[pa.RecordBatch]:

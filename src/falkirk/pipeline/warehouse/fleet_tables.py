@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
-from falkirk.pipeline.spark.rows import spark_schema
+from falkirk.pipeline.spark.rows import no_rows, spark_schema
 from falkirk.pipeline.spark.session import is_remote
 from falkirk.pipeline.spark.tasks import spread, unpacked
 from falkirk.pipeline.tables import TABLES
@@ -110,7 +110,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         target = rows_schema(schema)
         units = self.units(tables, shared=shared)
         if not units:
-            return self.spark.createDataFrame([], target)
+            return no_rows(self.spark, target)
         rows, _ = spread(self.spark, units, [unit.size for unit in units])
         return rows.mapInArrow(partial(_work_on, uri=self._warehouse.uri, work=work, schema=target), target)
 
@@ -133,7 +133,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         schema = _full_schema(table)
         paths = self._files(table)
         if not paths:
-            return self.spark.createDataFrame([], schema)
+            return no_rows(self.spark, schema)
         root = f"{spark_uri(self._warehouse)}/{table.name}"
         reader = self.spark.read.schema(schema).option("basePath", root)
         return _parquet(self.spark, reader, [f"{root}/{path}" for path in paths])
