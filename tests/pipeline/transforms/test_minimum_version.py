@@ -2,12 +2,16 @@
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 from falkirk.metadata.levels.minimum_version import minimum_version as of_image
 from falkirk.metadata.levels.writer import WriterOptions, assess
 from falkirk.metadata.losses.locate import locate
+from falkirk.pipeline.tables.clusters import CLUSTERS
+from falkirk.pipeline.tables.metadata_state import PARTITIONS
 from falkirk.pipeline.transforms.minimum_version import minimum_version
+from falkirk.pipeline.warehouse.cluster_rows import ClusterRows, rows_in_memory
 from falkirk.versions.metadata_version import MetadataVersion
 
 
@@ -62,3 +66,19 @@ def test_replicas_that_stopped_cleanly_force_no_level(tables_of):
     )  # fmt: skip
     found = {row.cluster: (row.metadata_version, row.because_count) for row in minimum_version()(tables).collect()}
     assert found == {"clean": ("3.7-IV0", 0), "crashed": ("4.0-IV1", 1)}
+
+
+def test_of_a_cluster_in_parts_other_rules_may_match_in_each():
+    partition = {"topic_id": "A", "topic": "orders", "replicas": [1], "isr": [1], "last_known_elr": []}
+    parts = [
+        partition | {"partition_id": 9, "eligible_leader_replicas": [2], "directories": []},
+        partition | {"partition_id": 5, "eligible_leader_replicas": [2], "directories": ["d"]},
+    ]
+    clusters = pa.Table.from_batches([CLUSTERS.rows([{"metadata_version": 30}])])
+    first, second = (rows_in_memory({"partitions": pa.Table.from_batches([PARTITIONS.rows([row])])}) for row in parts)
+    others = rows_in_memory({"clusters": clusters})
+    rows = ClusterRows(parts=lambda table: [each for of in (first, second, others) for each in of.parts(table)])
+    [found] = minimum_version().work(rows).to_pylist()
+    assert (found["level"], found["because_count"]) == (23, 2)
+    [because] = found["because"]
+    assert (because["kind"], because["key"]) == ("eligible_leader_replicas", "topic orders partition 5")

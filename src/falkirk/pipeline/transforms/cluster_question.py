@@ -136,4 +136,4 @@ def _cell(key: Key, rows: pa.Table, name: str) -> pa.Table:
 def _work_on(key: Key, cells: pa.Table, work: ClusterWork, schema: StructType) -> pa.Table:
     cluster = str(key[0].as_py())
     tables = {cell["name"]: pa.ipc.open_stream(cell["rows"]).read_all() for cell in cells.to_pylist()}
-    return with_cluster(work(rows_in_memory(cluster, tables)), cluster).cast(to_arrow_schema(schema, timezone="UTC"))
+    return with_cluster(work(rows_in_memory(tables)), cluster).cast(to_arrow_schema(schema, timezone="UTC"))

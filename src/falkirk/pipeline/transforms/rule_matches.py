@@ -63,9 +63,12 @@ def _of_part(part: Part, record: str, rules: Sequence[LossRule], brokers: Broker
     if not matching:
         return
     # Most parts have no match, so keys and places are not read before.
-    objects = part.read(*METADATA_OBJECTS[record].key_columns, *{place_column(rule): None for rule, _ in matching})
+    keys = METADATA_OBJECTS[record].key_columns
+    objects = part.read(*keys, *{place_column(rule): None for rule, _ in matching})
     for rule, at in matching:
-        yield Matches(rule=rule, rows=objects.take(at), costs_nothing=_costs_nothing(rule, batch, at, brokers))
+        # Of each part the same columns, whatever other rules match there.
+        rows = objects.select([*keys, place_column(rule)]).take(at)
+        yield Matches(rule=rule, rows=rows, costs_nothing=_costs_nothing(rule, batch, at, brokers))
 
 
 def _costs_nothing(rule: LossRule, rows: pa.RecordBatch, at: NDArray[np.int64], brokers: Brokers) -> Flags:

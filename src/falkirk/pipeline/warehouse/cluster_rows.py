@@ -62,7 +62,6 @@ class Part:
 class ClusterRows:
     """The rows of a cluster. The work on a large one may be shared: this is `share` of `shares`, from 0."""
 
-    cluster: str
     parts: Callable[[Table], Iterable[Part]]
     share: int = 0
     shares: int = 1
@@ -75,7 +74,7 @@ class ClusterRows:
 
 @contextmanager
 def rows_in_files(
-    warehouse: Warehouse, cluster: str, paths: Mapping[str, Sequence[str]], *, share: int = 0, shares: int = 1
+    warehouse: Warehouse, paths: Mapping[str, Sequence[str]], *, share: int = 0, shares: int = 1
 ) -> Iterator[ClusterRows]:
     """Open a cluster's rows in data files of the warehouse; each file is opened once.
 
@@ -90,10 +89,10 @@ def rows_in_files(
                 opened[table.name] = [part for file in files for part in _parts(table, file)]
             return opened[table.name]
 
-        yield ClusterRows(cluster=cluster, parts=parts, share=share, shares=shares)
+        yield ClusterRows(parts=parts, share=share, shares=shares)
 
 
-def rows_in_memory(cluster: str, tables: Mapping[str, pa.Table]) -> ClusterRows:
+def rows_in_memory(tables: Mapping[str, pa.Table]) -> ClusterRows:
     """Return a cluster's rows in tables by name."""
 
     def parts(table: Table) -> Iterator[Part]:
@@ -101,7 +100,7 @@ def rows_in_memory(cluster: str, tables: Mapping[str, pa.Table]) -> ClusterRows:
         if rows is not None and rows.num_rows:
             yield Part(table=table, count=rows.num_rows, names=frozenset(rows.schema.names), load=rows.select)
 
-    return ClusterRows(cluster=cluster, parts=parts)
+    return ClusterRows(parts=parts)
 
 
 def with_cluster(rows: pa.Table, cluster: str) -> pa.Table:

@@ -207,7 +207,7 @@ def _batches(tables: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 def unit_rows(warehouse: Warehouse, unit: Unit) -> AbstractContextManager[ClusterRows]:
     """Open the rows of a unit, in a worker."""
-    return rows_in_files(warehouse, unit.cluster, unit.paths, share=unit.share, shares=unit.shares)
+    return rows_in_files(warehouse, unit.paths, share=unit.share, shares=unit.shares)
 
 
 def columns_of(rows: ClusterRows, *, table: str, names: Sequence[str]) -> pa.Table:
