@@ -112,9 +112,9 @@ def lists_within(lists: Values, values: Iterable[int]) -> Flags:
 def _field_holds(condition: FieldCondition, values: Values) -> Flags:
     match condition:
         case Equals(_, wanted):
-            found = _equals(values, wanted)
+            found = equals(values, wanted)
         case Differs(_, wanted):
-            found = ~_equals(values, wanted)
+            found = ~equals(values, wanted)
         case IsOneOf(_, names):
             found = _flags(pc.is_in(values, pa.array(sorted(names), values.type)))
         case IsSet():
@@ -127,13 +127,14 @@ def _field_holds(condition: FieldCondition, values: Values) -> Flags:
             found = _flags(pc.match_substring(values, part))
         case EqualsIgnoringCase(_, wanted):
             text: Any = values.fill_null("")  # Any: a column of texts
-            found = _equals(pc.utf8_lower(pc.utf8_trim(text, characters=_WHITESPACE)), wanted)
+            found = equals(pc.utf8_lower(pc.utf8_trim(text, characters=_WHITESPACE)), wanted)
         case _:
             assert_never(condition)
     return found
 
 
-def _equals(values: Values, wanted: object) -> Flags:
+def equals(values: Values, wanted: object) -> Flags:
+    """Return which values equal one; nulls equal None alone."""
     if wanted is None:
         return _flags(values.is_null())
     return _flags(pc.equal(values, pa.scalar(wanted, values.type)))
@@ -160,7 +161,7 @@ def _has_underivable_directory(rows: Columns) -> Flags:
     has_one = np.zeros(len(owners), np.bool_)
     known = place < of_replicas[owners]
     has_one[known] = np.isin(ids[at[known]], list(rows.single_log_dirs))
-    is_migrating = _flags(pc.equal(values, pa.scalar(_like(values, MIGRATING), values.type)))
+    is_migrating = equals(values, _like(values, MIGRATING))
     derivable = [*(_like(values, each) for each in _RESERVED), *rows.single_log_dirs.values()]
     is_derivable = _flags(pc.is_in(values, pa.array(derivable, values.type)))
     without_replicas = _flags(replicas.is_null())[owners]

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from falkirk.pipeline.spark.tasks import run_tasks
+from falkirk.pipeline.spark.tasks import TASK_BYTES, run_tasks
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.required import require_columns
 from falkirk.pipeline.warehouse.cluster_rows import rows_in_memory, with_cluster
-from falkirk.pipeline.warehouse.fleet_tables import FleetTables, columns_of, rows_schema, unit_rows
+from falkirk.pipeline.warehouse.fleet_tables import FleetTables, arrow_schema, columns_of, rows_schema, unit_rows
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from pyspark.sql.types import StructType
 
     from falkirk.pipeline.spark.job_progress import Progress
     from falkirk.pipeline.tables.table import Table
@@ -36,7 +33,6 @@ _CELL: Final = f"{CLUSTER} string, name string, rows binary"
 _TITLE: Final = "asking clusters"
 # Clusters that a worker answers for at once: results are pickled together.
 _BATCH_CLUSTERS: Final = 25
-_BATCH_BYTES: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +56,9 @@ class ClusterQuestion:
         # The rows of a cluster in one table become one cell, and its cells come together.
         cells = [_cells(require_columns(tables, table), table.name) for table in needed]
         gathered = functools.reduce(DataFrame.unionAll, cells).groupBy(CLUSTER)
-        work, target = self.work, rows_schema(self.schema)
+        work, target = self.work, arrow_schema(self.schema)
         # Spark looks for type hints in functions, and understands few.
-        return gathered.applyInArrow(lambda key, rows: _work_on(key, rows, work, target), target)
+        return gathered.applyInArrow(lambda key, rows: _work_on(key, rows, work, target), rows_schema(self.schema))
 
 
 def rows_of(table: Table, *columns: str) -> ClusterQuestion:
@@ -81,7 +77,7 @@ def ask_clusters(
     batches: list[list[Unit]] = []
     size = 0
     for unit in tables.units(needed, shared=shared):
-        if not batches or len(batches[-1]) >= _BATCH_CLUSTERS or size + unit.size > _BATCH_BYTES:
+        if not batches or len(batches[-1]) >= _BATCH_CLUSTERS or size + unit.size > TASK_BYTES:
             batches.append([])
             size = 0
         batches[-1].append(unit)
@@ -89,7 +85,7 @@ def ask_clusters(
     weights = [sum(unit.size for unit in batch) for batch in batches]
     work = functools.partial(_answers, uri=tables.uri, questions=dict(questions))
     found = run_tasks(tables.spark, work, batches, weights, title=_TITLE, progress=progress)
-    empty = {name: _target(question).empty_table() for name, question in questions.items()}
+    empty = {name: arrow_schema(question.schema).empty_table() for name, question in questions.items()}
     return {
         name: pa.concat_tables([empty[name], *(each[name] for each in found if name in each)]) for name in questions
     }
@@ -107,7 +103,10 @@ def _answers(units: Sequence[Unit], *, uri: str, questions: Mapping[str, Cluster
                     found[name].append(answer)
                     clusters[name] += [unit.cluster] * answer.num_rows
     return {
-        name: pa.concat_tables(parts).combine_chunks().add_column(0, CLUSTER, [clusters[name]]).cast(_target(question))
+        name: pa.concat_tables(parts)
+        .combine_chunks()
+        .add_column(0, CLUSTER, [clusters[name]])
+        .cast(arrow_schema(question.schema))
         for name, question in questions.items()
         if (parts := found[name])
     }
@@ -115,11 +114,6 @@ def _answers(units: Sequence[Unit], *, uri: str, questions: Mapping[str, Cluster
 
 def _once(tables: Iterable[Table]) -> list[Table]:
     return list({table.name: table for table in tables}.values())
-
-
-def _target(question: ClusterQuestion) -> pa.Schema:
-    """Return the schema of a question's answers, in the types that come from Spark."""
-    return to_arrow_schema(rows_schema(question.schema), timezone="UTC")
 
 
 def _cells(frame: DataFrame, name: str) -> DataFrame:
@@ -133,7 +127,7 @@ def _cell(key: Key, rows: pa.Table, name: str) -> pa.Table:
     return pa.table({CLUSTER: [key[0].as_py()], "name": [name], "rows": [sink.getvalue().to_pybytes()]})
 
 
-def _work_on(key: Key, cells: pa.Table, work: ClusterWork, schema: StructType) -> pa.Table:
+def _work_on(key: Key, cells: pa.Table, work: ClusterWork, target: pa.Schema) -> pa.Table:
     cluster = str(key[0].as_py())
     tables = {cell["name"]: pa.ipc.open_stream(cell["rows"]).read_all() for cell in cells.to_pylist()}
-    return with_cluster(work(rows_in_memory(tables)), cluster).cast(to_arrow_schema(schema, timezone="UTC"))
+    return with_cluster(work(rows_in_memory(tables)), cluster).cast(target)

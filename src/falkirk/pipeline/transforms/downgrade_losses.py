@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from falkirk.metadata.losses.loss import UNKNOWN_TAG, Outcome
 from falkirk.metadata.losses.loss_catalogue import CATALOGUE, config_rules
+from falkirk.pipeline.state.groups.group_answers import LOSS_ANSWER
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.tables.metadata_state import BROKERS, UNKNOWN_TAGS
@@ -39,18 +40,7 @@ if TYPE_CHECKING:
 
 CHANGED: Final = "changed"
 """Outcome of what `falkirk logdir plan` counts as lost and is only written in another form."""
-_COLUMNS: Final[dict[str, pa.DataType]] = {
-    "outcome": pa.string(),
-    "kind": pa.string(),
-    "key": pa.string(),
-    "key_fields": pa.string(),
-    "record": pa.string(),
-    "offset": pa.int64(),
-    "source": pa.string(),
-    "detail": pa.string(),
-}
-_SCHEMA: Final = pa.schema(_COLUMNS)
-_OF_FEATURES: Final = ("kind", "key", "key_fields", "record", "detail")
+_SCHEMA: Final = pa.schema([pa.field("outcome", pa.string()), *LOSS_ANSWER])
 LOSS_COLUMNS: Final = (CLUSTER, *_SCHEMA.names)
 """Of each loss: outcome (`lost`, `changed`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type,
 offset and file of the record that wrote it last, and a sentence.
@@ -117,11 +107,7 @@ def _of_features(features: dict[str, int], at: int, release: str) -> pa.RecordBa
     names = features.keys() - {METADATA_VERSION, KRAFT_VERSION}
     targets = [target_of(name, features[name], at, release) for name in sorted(names)]
     return pa.RecordBatch.from_pylist(
-        [
-            {"outcome": Outcome.FEATURE.value, **{name: getattr(target, name) for name in _OF_FEATURES}}
-            for target in targets
-            if target.kind is not None
-        ],
+        [{"outcome": Outcome.FEATURE.value, **target._asdict()} for target in targets if target.kind is not None],
         schema=_SCHEMA,
     )
 

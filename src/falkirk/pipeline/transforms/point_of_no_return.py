@@ -20,7 +20,7 @@ from falkirk.columnar.other_records import KEY_FIELDS
 from falkirk.metadata.losses.loss import Outcome
 from falkirk.metadata.losses.loss_catalogue import CATALOGUE
 from falkirk.metadata.records.record_key import ObjectKey, object_key
-from falkirk.pipeline.state.conditions import Columns, holds
+from falkirk.pipeline.state.conditions import Columns, equals, holds
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS, METADATA_RECORDS
 from falkirk.pipeline.tables.metadata_state import BROKERS, TOPICS
 from falkirk.pipeline.tables.table import TIMESTAMP
@@ -97,15 +97,13 @@ class _Upgrade(NamedTuple):
 
 
 class _Bearer(NamedTuple):
-    """A record that brings what a rule is about into the log. Sorted by offset, then by the catalogue."""
+    """A record that brings what a rule is about into the log, and where it is read. Told apart by offset and rule."""
 
     offset: int
     rule: int
     record: str
-    timestamp: Any  # Any: a time
-    key: str | None
-    # Of a partition.
-    identity: tuple[str, int] | None
+    part: Part
+    at: int
 
 
 def _of_cluster(rows: ClusterRows) -> pa.Table:
@@ -138,10 +136,9 @@ def _first_of_part(
     """Yield for each upgrade the first record of each type behind it, and rule, that the level before cannot hold."""
     batch = part.read("is_snapshot", "offset", "record_name")
     offsets = np.asarray(batch["offset"].fill_null(-1))
-    in_log = np.asarray(pc.equal(batch["is_snapshot"], pa.scalar(False)).fill_null(False))
-    behind = in_log & (offsets > min(each.offset for each in upgrades))
+    behind = equals(batch["is_snapshot"], wanted=False) & (offsets > min(each.offset for each in upgrades))
     for record in _BEARERS:
-        at = np.flatnonzero(behind & np.asarray(pc.equal(batch["record_name"], pa.scalar(record)).fill_null(False)))
+        at = np.flatnonzero(behind & equals(batch["record_name"], record))
         if not len(at):
             continue
         columns = _columns(part, record, at, brokers)
@@ -152,7 +149,8 @@ def _first_of_part(
             for upgrade in upgrades:
                 wanted = held[_makes_irreversible(rule, upgrade, offsets[held], moves)]
                 if len(wanted):
-                    yield upgrade, _bearer(part, record, index, int(wanted[np.argmin(offsets[wanted])]))
+                    first = int(wanted[np.argmin(offsets[wanted])])
+                    yield upgrade, _Bearer(int(offsets[first]), index, record, part, first)
 
 
 def _makes_irreversible(rule: LossRule, upgrade: _Upgrade, offsets: Ints, moves: Sequence[Row]) -> Flags:
@@ -190,13 +188,6 @@ def _json_field(record: str, forms: Sequence[dict[str, Any]], name: str) -> Valu
     return pa.array([form.get(field.json_name(0)) for form in forms], type_)
 
 
-def _bearer(part: Part, record: str, rule: int, at: int) -> _Bearer:
-    struct = _TYPED.get(record)
-    [row] = part.read("offset", "timestamp", "key", *([struct] if struct else [])).slice(at, 1).to_pylist()
-    identity = (row[struct]["topic_id"], row[struct]["partition_id"]) if struct else None
-    return _Bearer(row["offset"], rule, record, row["timestamp"], row["key"], identity)
-
-
 def _answer(rows: ClusterRows, upgrade: _Upgrade, bearer: _Bearer | None) -> Row:
     found = {
         "from_level": upgrade.from_level,
@@ -206,22 +197,27 @@ def _answer(rows: ClusterRows, upgrade: _Upgrade, bearer: _Bearer | None) -> Row
     }
     if bearer is None:
         return found
+    record, struct = bearer.record, _TYPED.get(bearer.record)
+    [row] = bearer.part.read("timestamp", "key", *([struct] if struct else [])).slice(bearer.at, 1).to_pylist()
     return found | {
         "kind": _RULES[bearer.rule].kind,
-        "record": bearer.record,
-        "key": _key_text(rows, bearer),
+        "record": record,
+        "key": _partition_text(rows, row[struct]) if struct else _key_text(record, row["key"]),
         "offset": bearer.offset,
-        "timestamp": bearer.timestamp,
+        "timestamp": row["timestamp"],
     }
 
 
-def _key_text(rows: ClusterRows, bearer: _Bearer) -> str:
-    """Return the phrase for the object that a record is about."""
-    key = object_key(message_class(bearer.record)())
-    assert key is not None, bearer.record
-    if bearer.identity is not None:
-        topics = rows.read(TOPICS, "topic_id", "name")
-        names = topics.filter(pc.equal(topics["topic_id"], pa.scalar(bearer.identity[0])))["name"].to_pylist()
-        return ObjectKey(key.kind, bearer.identity).text(names[0] if names else None)
-    parts = msgspec.json.decode(bearer.key or "{}")
-    return ObjectKey(key.kind, tuple(parts.get(name) for name in KEY_FIELDS[bearer.record])).text()
+def _partition_text(rows: ClusterRows, partition: Row) -> str:
+    """Return the phrase for a partition, by the name that its topic has now."""
+    topics = rows.read(TOPICS, "topic_id", "name")
+    names = topics.filter(pc.equal(topics["topic_id"], pa.scalar(partition["topic_id"])))["name"].to_pylist()
+    return ObjectKey("partition", (partition["topic_id"], partition["partition_id"])).text(names[0] if names else None)
+
+
+def _key_text(record: str, key: str | None) -> str:
+    """Return the phrase for the object that a record in JSON form is about."""
+    empty = object_key(message_class(record)())
+    assert empty is not None, record
+    parts = msgspec.json.decode(key or "{}")
+    return ObjectKey(empty.kind, tuple(parts.get(name) for name in KEY_FIELDS[record])).text()

@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from falkirk.pipeline.spark.rows import no_rows, spark_schema
 from falkirk.pipeline.spark.session import is_remote
-from falkirk.pipeline.spark.tasks import spread, unpacked
+from falkirk.pipeline.spark.tasks import TASK_BYTES, spread, unpacked
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.tables.table import CLUSTER, CLUSTER_COMMENT
 from falkirk.pipeline.warehouse.cluster_rows import ClusterRows, rows_in_files, with_cluster
@@ -37,8 +37,7 @@ _LISTED_BY_DRIVER: Final = "spark.sql.sources.parallelPartitionDiscovery.thresho
 _MANY: Final = 64
 _SMALL_BYTES: Final = 1 << 14
 _BATCH_ROWS: Final = 1 << 14
-# As much of a cluster as a worker holds at once without harm.
-_SHARE_BYTES: Final = 1 << 26
+_SHARE_BYTES: Final = TASK_BYTES
 
 ClusterWork = Callable[[ClusterRows], pa.Table]
 """What a worker makes of one cluster; the rows lack the column `cluster`."""
@@ -112,7 +111,7 @@ class FleetTables(Mapping[str, "DataFrame"]):
         if not units:
             return no_rows(self.spark, target)
         rows, _ = spread(self.spark, units, [unit.size for unit in units])
-        return rows.mapInArrow(partial(_work_on, uri=self._warehouse.uri, work=work, schema=target), target)
+        return rows.mapInArrow(partial(_work_on, uri=self.uri, work=work, target=arrow_schema(schema)), target)
 
     @property
     def uri(self) -> str:
@@ -177,16 +176,21 @@ def rows_schema(schema: pa.Schema) -> StructType:
     return StructType([StructField(CLUSTER, StringType()), *from_arrow_schema(schema)])
 
 
+def arrow_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of the same rows in Arrow, in the types that Spark takes and gives."""
+    return to_arrow_schema(rows_schema(schema), timezone="UTC")
+
+
 def _full_schema(table: Table) -> StructType:
     # Spark puts partition columns, which come from paths, behind all others.
     return spark_schema(table).add(CLUSTER, "string", metadata={"comment": CLUSTER_COMMENT})
 
 
 def _work_on(
-    batches: Iterable[pa.RecordBatch], *, uri: str, work: ClusterWork, schema: StructType
+    batches: Iterable[pa.RecordBatch], *, uri: str, work: ClusterWork, target: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Work on clusters in a worker; what comes of small ones is handed over together."""
-    warehouse, target = Warehouse(uri), to_arrow_schema(schema, timezone="UTC")
+    warehouse = Warehouse(uri)
     waiting: list[pa.Table] = []
     count = 0
     for unit in unpacked(batches):
