@@ -68,20 +68,21 @@ _SHARED: Final[dict[str, list[str] | None]] = {
     _LOSSES: [CLUSTER, "outcome", "kind"],
 }
 """Answers that others are made of -> the columns that these need; None: all."""
-_SMALL: Final = (
-    (CLUSTERS, ()),
-    (LOG_DIRS, ("node_id", "directory_id", "has_metadata")),
-    (BROKERS, ("broker_id", "log_dirs", "features", "fenced", "fenced_since")),
-    (CONTROLLERS, ("controller_id", "features")),
-)
-"""Tables of a few rows for each cluster that nearly all answers need, and the columns that these ask for; none: all."""
-_STORED_TABLES: Final = (FEATURE_LEVELS, PROBLEMS, TRENDS)
-"""Such tables that are answers themselves."""
+_SMALL: Final = {
+    FEATURE_LEVELS.name: rows_of(FEATURE_LEVELS),
+    CLUSTERS.name: rows_of(CLUSTERS),
+    LOG_DIRS.name: rows_of(LOG_DIRS, "node_id", "directory_id", "has_metadata"),
+    BROKERS.name: rows_of(BROKERS, "broker_id", "log_dirs", "features", "fenced", "fenced_since"),
+    CONTROLLERS.name: rows_of(CONTROLLERS, "controller_id", "features"),
+}
+"""Tables of a few rows for each cluster that nearly all answers need, with the columns that these ask for."""
 _STORED: Final = (
     "minimum_versions",
     "points_of_no_return",
     GROUP_ANSWERS.name,
-    *(table.name for table in _STORED_TABLES),
+    FEATURE_LEVELS.name,
+    PROBLEMS.name,
+    TRENDS.name,
 )
 """Answers that come from clusters as they are."""
 _BY_CLUSTER: Final = PLANNED_ONCE | {
@@ -217,10 +218,7 @@ def ask(tables: FleetTables, question: Question, folder: Path, progress: Progres
         columns = of_clusters[name].column_names
         answers.store(name, of_clusters[name].select([*columns[1:], CLUSTER] if name in tables else columns))
     frames = {name: _frame(spark, of_clusters[name]) for name in (GROUP_ANSWERS.name, _METADATA_LOSSES, FEATURE_USERS)}
-    small = {
-        table.name: _frame(spark, of_clusters[table.name]).repartition(count, CLUSTER)
-        for table in (*(table for table, _ in _SMALL), FEATURE_LEVELS)
-    }
+    small = {name: _frame(spark, of_clusters[name]).repartition(count, CLUSTER) for name in _SMALL}
     found = tables.keeping(small) | frames
     with with_settings(spark, _BY_CLUSTER | {"spark.sql.shuffle.partitions": str(count)}):
         for frame in small.values():
@@ -243,8 +241,9 @@ def _questions(question: Question) -> dict[str, ClusterQuestion]:
     """Return what is asked of each cluster: tables of a few rows, answers, and what other answers are made of."""
     return {
         # First: the others find in memory what these read.
-        **{table.name: rows_of(table) for table in _STORED_TABLES},
-        **{table.name: rows_of(table, *columns) for table, columns in _SMALL},
+        **_SMALL,
+        PROBLEMS.name: rows_of(PROBLEMS),
+        TRENDS.name: rows_of(TRENDS),
         "minimum_versions": minimum_version(),
         "points_of_no_return": point_of_no_return(),
         GROUP_ANSWERS.name: group_answers(question.release),
