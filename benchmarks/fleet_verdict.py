@@ -18,10 +18,13 @@ from falkirk.logdir.target import parse_target
 from falkirk.pipeline.ingest.run import ingest
 from falkirk.pipeline.inventory import find_fleet
 from falkirk.pipeline.made_fleet import FleetShape, make_fleet
+from falkirk.pipeline.spark.job_progress import NoProgress
 from falkirk.pipeline.spark.session import start_session
 from falkirk.pipeline.tables import TABLES
+from falkirk.pipeline.transforms.cluster_question import ask_clusters
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
-from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
+from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts, loss_counts
+from falkirk.pipeline.transforms.stopped_cluster import stopped_clusters
 from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from support.kafka_peer import Peer, measure_against_kafka, snapshot
@@ -80,9 +83,10 @@ def losses_of(spark: SparkSession, directory: str, place: Path) -> int:
     warehouse = Warehouse.make(str(place))
     ingest(spark, warehouse, find_fleet([directory]), tables=STATE)
     target = parse_target(TARGET)
-    tables = FleetTables(spark, warehouse)
-    losses = downgrade_losses(target.metadata_version, target.release)(tables)
-    [row] = downgrade_verdicts(target.metadata_version, target.release, losses=losses)(tables).collect()
+    losses = loss_counts(downgrade_losses(target.metadata_version, target.release))
+    stopped = stopped_clusters(target.metadata_version, target.release)
+    found = ask_clusters(FleetTables(spark, warehouse), {"losses": losses, "stopped": stopped}, NoProgress())
+    [row] = downgrade_verdicts(found["stopped"], found["losses"]).to_pylist(maps_as_pydicts="strict")
     return sum(row["losses"].values())
 
 

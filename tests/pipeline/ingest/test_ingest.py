@@ -24,10 +24,9 @@ from falkirk.pipeline.errors import PipelineError
 from falkirk.pipeline.fleet import UNKNOWN_CLUSTER
 from falkirk.pipeline.ingest.run import ingest
 from falkirk.pipeline.inventory import find_fleet
-from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables import TABLES
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
-from falkirk.pipeline.transforms.group_readiness import group_answers, group_losses
+from falkirk.pipeline.transforms.group_readiness import group_losses
 from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 from falkirk.pipeline.warehouse.warehouse import Warehouse
 from falkirk.protocol.messages import ConfigRecord, TopicRecord
@@ -169,11 +168,10 @@ def test_the_other_tables_have_what_the_files_have(ingested):
 @pytest.mark.slow
 def test_what_the_tables_say_is_lost_is_what_plans_say(ingested):
     target = parse_target("3.9")
-    answers = {GROUP_ANSWERS.name: group_answers(target.release)(ingested.tables)}
     of_metadata = downgrade_losses(target.metadata_version, target.release)(ingested.tables)
     # A plan counts as losses, too, what costs nothing.
     losses = of_metadata.where("outcome IN ('lost', 'changed')").unionByName(
-        group_losses()({**ingested.tables, **answers})
+        group_losses(target.release)(ingested.tables)
     )
     told = ("kind", "key", "record", "offset", "source", "detail")
     found = by_cluster(losses.select("cluster", *told))

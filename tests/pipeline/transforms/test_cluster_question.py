@@ -9,12 +9,17 @@ from falkirk.pipeline.made_fleet import FleetShape, make_fleet
 from falkirk.pipeline.spark.job_progress import NoProgress
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.metadata_state import PARTITIONS
+from falkirk.pipeline.transforms.blockers import blockers
 from falkirk.pipeline.transforms.cluster_question import ask_clusters, rows_of
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
 from falkirk.pipeline.transforms.feature_use import feature_users
-from falkirk.pipeline.transforms.group_readiness import group_answers
+from falkirk.pipeline.transforms.forgotten_finalisations import forgotten_finalisations
+from falkirk.pipeline.transforms.group_readiness import group_answers, group_readiness, partition_readiness
+from falkirk.pipeline.transforms.levels import levels
 from falkirk.pipeline.transforms.minimum_version import minimum_version
+from falkirk.pipeline.transforms.move_losses import move_losses
 from falkirk.pipeline.transforms.point_of_no_return import point_of_no_return
+from falkirk.pipeline.transforms.stopped_cluster import stopped_clusters
 from falkirk.pipeline.warehouse import fleet_tables
 from falkirk.pipeline.warehouse.fleet_tables import FleetTables
 from falkirk.pipeline.warehouse.warehouse import Warehouse
@@ -22,10 +27,17 @@ from falkirk.pipeline.warehouse.warehouse import Warehouse
 TARGET = parse_target("3.9")
 QUESTIONS = {
     "clusters": rows_of(CLUSTERS),
+    "levels": levels(),
+    "blockers": blockers(TARGET.metadata_version, TARGET.release),
+    "forgotten": forgotten_finalisations(),
+    "stopped": stopped_clusters(TARGET.metadata_version, TARGET.release),
     "losses": downgrade_losses(TARGET.metadata_version, TARGET.release),
+    "all losses": move_losses(TARGET.metadata_version, TARGET.release),
     "minimum": minimum_version(),
     "return": point_of_no_return(),
-    "groups": group_answers(TARGET.release),
+    "answers": group_answers(TARGET.release),
+    "groups": group_readiness(TARGET.release),
+    "partitions": partition_readiness(TARGET.release),
     "users": feature_users(),
 }
 
@@ -75,7 +87,7 @@ def test_large_clusters_are_worked_on_in_shares(tables, together, monkeypatch):
     shared = ask_clusters(tables, QUESTIONS, NoProgress())
     assert {name: told(rows) for name, rows in shared.items()} == {name: told(rows) for name, rows in together.items()}
     alone = group_answers(TARGET.release)(tables).toArrow()
-    assert told(alone) == told(together["groups"])
+    assert told(alone) == told(together["answers"])
 
 
 @pytest.mark.slow

@@ -2,15 +2,19 @@
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
-from stopped_clusters import DISK, texts
+from stopped_clusters import DISK
 
 from falkirk.cli.logdir.commands import _status
 from falkirk.logdir.group_records import read_groups
 from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
-from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
+from falkirk.pipeline.transforms.downgrade_verdicts import VERDICTS, counted, downgrade_verdicts, loss_counts
+from falkirk.pipeline.transforms.stopped_cluster import stopped_clusters
+
+NOTHING = pa.table({name: pa.array([], pa.string()) for name in ("cluster", "outcome", "kind")})
 
 
 def counts(losses):
@@ -39,10 +43,17 @@ def expected(plan):
 
 
 def told(row):
-    found = row.asDict()
+    found = dict(row)
     assert found.pop("changes") == {}
     del found["cluster"], found["warnings"]
-    return found | {"blockers": len(row.blockers)}
+    return found | {"blockers": len(row["blockers"])}
+
+
+def verdicts(target, tables, losses=NOTHING):
+    stopped = stopped_clusters(target.metadata_version, target.release)(tables).toArrow()
+    found = downgrade_verdicts(stopped, counted(losses))
+    assert found.schema.equals(VERDICTS)
+    return {row["cluster"]: row for row in found.to_pylist(maps_as_pydicts="strict")}
 
 
 @pytest.mark.slow
@@ -53,21 +64,22 @@ def test_verdicts_are_those_of_the_plans(metadata_fleet, crashed_tables, spark, 
         name: make_plan(cluster, target, read_groups(DISK, cluster, target.release))
         for name, cluster in metadata_fleet.clusters.items()
     }
-    of_groups = [(name, loss.kind) for name, plan in plans.items() for loss in plan.groups.losses()]
-    verdicts = downgrade_verdicts(
-        target.metadata_version,
-        target.release,
-        losses=downgrade_losses(target.metadata_version, target.release)(crashed_tables),
-        group_losses=spark.createDataFrame(of_groups, "cluster string, kind string"),
-    )
-    rows = {row.cluster: row for row in verdicts(crashed_tables).collect()}
+    of_metadata = downgrade_losses(target.metadata_version, target.release)(crashed_tables).toArrow()
+    of_metadata = of_metadata.select(NOTHING.schema.names)
+    of_groups = [
+        {"cluster": name, "outcome": "lost", "kind": loss.kind}
+        for name, plan in plans.items()
+        for loss in plan.groups.losses()
+    ]
+    losses = pa.concat_tables([of_metadata, pa.Table.from_pylist(of_groups, of_metadata.schema)])
+    rows = verdicts(target, crashed_tables, losses)
     assert {name: told(row) for name, row in rows.items()} == {name: expected(plan) for name, plan in plans.items()}
     own = {
         name: [each for each in plan.warnings if each.kind in {"missing_nodes", "missing_log_dirs"}]
         for name, plan in plans.items()
     }
-    assert {name: len(row.warnings) for name, row in rows.items()} == {name: len(each) for name, each in own.items()}
-    assert len({row.status for row in rows.values()}) == 3
+    assert {name: len(row["warnings"]) for name, row in rows.items()} == {name: len(each) for name, each in own.items()}
+    assert len({row["status"] for row in rows.values()}) == 3
 
 
 @pytest.mark.slow
@@ -77,9 +89,10 @@ def test_without_a_level_a_cluster_is_blocked(tables_of):
         log_dirs=[], brokers=[], controllers=[], feature_levels=[],
     )  # fmt: skip
     target = parse_target("3.9")
-    none = tables["clusters"].selectExpr("cluster", "'' as outcome", "'' as kind", "'' as key_fields").limit(0)
-    rows = downgrade_verdicts(target.metadata_version, target.release, losses=none)(tables).collect()
-    found = {row.cluster: (row.from_version, texts(row.blockers), row.losses, row.status) for row in rows}
+    found = {
+        name: (row["from_version"], [each["text"] for each in row["blockers"]], row["losses"], row["status"])
+        for name, row in verdicts(target, tables).items()
+    }
     assert found == {
         "a": (None, ["no metadata.version is finalized"], {}, 1),
         "b": ("3.9-IV0", [], {}, 0),
@@ -101,6 +114,30 @@ def test_a_feature_that_the_target_has_at_a_lower_level_is_not_dropped(tables_of
         ],
     )  # fmt: skip
     target = parse_target(to)
-    none = tables["clusters"].selectExpr("cluster", "'' as outcome", "'' as kind", "'' as key_fields").limit(0)
-    [row] = downgrade_verdicts(target.metadata_version, target.release, losses=none)(tables).collect()
-    assert (row.dropped_features, row.lowered_features) == (dropped, lowered)
+    [row] = verdicts(target, tables).values()
+    assert (row["dropped_features"], row["lowered_features"]) == (dropped, lowered)
+
+
+@pytest.mark.slow
+def test_losses_that_are_only_counted_are_as_many(metadata_fleet):
+    target = parse_target("3.9")
+    losses = downgrade_losses(target.metadata_version, target.release)
+    counts = loss_counts(losses)(metadata_fleet.tables).toArrow().to_pylist()
+    assert {(row["cluster"], row["outcome"], row["kind"], row["count"]) for row in counts} == {
+        tuple(row.values()) for row in counted(losses(metadata_fleet.tables).toArrow()).to_pylist()
+    }
+    assert sum(row["count"] for row in counts) > 100
+
+
+def test_counts_of_the_shares_of_a_cluster_are_added():
+    counts = [("a", "lost", "x", 1), ("a", "lost", "x", 2), ("a", "changed", "y", 4), ("b", "feature", "z", 8)]
+    columns = ("cluster", "outcome", "kind", "count")
+    stopped = pa.Table.from_pylist([{"cluster": "a", "blockers": []}, {"cluster": "b"}], VERDICTS)
+    found = downgrade_verdicts(
+        stopped.drop_columns(["lossless", "losses", "changes", "inaccessible", "status"]),
+        pa.Table.from_pylist([dict(zip(columns, each, strict=True)) for each in counts]),
+    ).to_pylist(maps_as_pydicts="strict")
+    assert [(row["losses"], row["changes"], row["lossless"], row["status"]) for row in found] == [
+        ({"x": 3}, {"y": 4}, False, 3),
+        ({}, {}, True, 0),
+    ]

@@ -1,7 +1,6 @@
 """Groups of a fleet at a release, against `falkirk logdir plan` cluster by cluster."""
 
 import gzip
-import itertools
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,23 +13,18 @@ from group_records import Log
 from group_rows import group_rows
 from stopped_clusters import DISK, cluster_at
 
-from falkirk.coordinator.records.record_type import GroupRecordType
-from falkirk.coordinator.records.written_records import is_written
 from falkirk.logdir.group_records import read_groups
 from falkirk.pipeline.readers.coordinator_segments import read_partition
 from falkirk.pipeline.readers.group_records import read_group_records
-from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas, group_state
 from falkirk.pipeline.tables.groups import GROUP_MEMBERS, GROUP_RECORDS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS
 from falkirk.pipeline.transforms.group_readiness import (
-    group_answers,
     group_losses,
     group_readiness,
     partition_readiness,
 )
-from falkirk.pipeline.transforms.required import MissingTableError
 from falkirk.storage.partition_directory import GROUPS_TOPIC
 from falkirk.versions.release import Release
 
@@ -40,7 +34,6 @@ TARGETS = ("3.9", "4.0")
 # The directories of 4.4.0 once more, as if its features had been lowered.
 LOWERED = "lowered"
 MADE = "made"
-TESTED_FEATURES = ("group.version", "share.version", "streams.version")
 
 
 def of_cluster(name, parts):
@@ -58,7 +51,7 @@ def made_log():
 
 @pytest.fixture(scope="module")
 def fleet(spark, tmp_path_factory):
-    """Tables over all clusters, what each target is answered, and the clusters as `falkirk logdir` reads them."""
+    """What each target is answered of all clusters, and the clusters as `falkirk logdir` reads them."""
     tables = {GROUP_RECORDS.name: [], GROUP_MEMBERS.name: []}
     levels, clusters = [(LOWERED, "metadata.version", 21)], {}
     for name in CLUSTERS:
@@ -75,19 +68,19 @@ def fleet(spark, tmp_path_factory):
     tables[GROUP_RECORDS.name].append(of_cluster(MADE, [group_rows(made_log().entries)]))
     # PySpark 4.3 forgets what stands behind a chunk without rows.
     frames = {name: spark.createDataFrame(pa.concat_tables(parts).combine_chunks()) for name, parts in tables.items()}
-    columns = "cluster string, feature string, to_level smallint, is_current boolean"
-    frames[FEATURE_LEVELS.name] = spark.createDataFrame([(*level, True) for level in levels], columns)
+    rows = [
+        {"cluster": name, "feature": feature, "to_level": level, "is_current": True} for name, feature, level in levels
+    ]
+    frames[FEATURE_LEVELS.name] = spark.createDataFrame(pa.Table.from_pylist(rows, FEATURE_LEVELS.full_schema))
     answers = {}
     for target in TARGETS:
-        found = group_answers(Release.parse(target))(frames).persist()
-        of_target = frames | {GROUP_ANSWERS.name: found}
+        release = Release.parse(target)
         answers[target] = SimpleNamespace(
-            groups=group_readiness()(of_target).toArrow().to_pylist(),
-            losses=group_losses()(of_target).toArrow().to_pylist(),
-            partitions=partition_readiness()(of_target).toArrow().to_pylist(),
+            groups=group_readiness(release)(frames).toArrow().to_pylist(),
+            losses=group_losses(release)(frames).toArrow().to_pylist(),
+            partitions=partition_readiness(release)(frames).toArrow().to_pylist(),
         )
-        found.unpersist()
-    return SimpleNamespace(tables=frames, clusters=clusters, answers=answers)
+    return SimpleNamespace(clusters=clusters, answers=answers)
 
 
 @pytest.mark.slow
@@ -148,45 +141,3 @@ def test_what_a_cluster_wrote_at_its_levels_is_orphaned_once_they_are_lowered(fl
     types = {type_ for (cluster, _), counts in orphaned.items() if cluster == LOWERED for type_ in counts}
     assert {3, 5, 8, 10, 11, 15, 17, 19, 22} <= types
     assert types & {1, 2} == set()
-
-
-@pytest.mark.slow
-def test_orphans_are_decided_as_for_one_record(spark):
-    types = [type_.value for type_ in GroupRecordType]
-    combinations = list(itertools.product((0, 1), (0, 1), (0, 2), (20, 26)))
-    levels, rows = [], []
-    for index, found in enumerate(combinations):
-        named = dict(zip((*TESTED_FEATURES, "metadata.version"), found, strict=True))
-        levels += [(str(index), feature, level, True) for feature, level in named.items()]
-        rows.append({"cluster": str(index), "partition": 0, "load": {"values": dict.fromkeys(types, 1)}})
-    schema = "cluster string, partition int, load struct<" + ", ".join(
-        f"{name}: {'map<smallint,bigint>' if name in {'values', 'skipped', 'unknown_types'} else type_}"
-        for name, type_ in _LOAD_TYPES.items()
-    )
-    answers = spark.createDataFrame(rows, f"{schema}>")
-    columns = "cluster string, feature string, to_level smallint, is_current boolean"
-    tables = {GROUP_ANSWERS.name: answers, FEATURE_LEVELS.name: spark.createDataFrame(levels, columns)}
-    found = {row["cluster"]: set(row["orphaned"]) for row in partition_readiness()(tables).collect()}
-    for index, combination in enumerate(combinations):
-        named = dict(zip((*TESTED_FEATURES, "metadata.version"), combination, strict=True))
-        assert found[str(index)] == {type_ for type_ in types if not is_written(type_, named)}
-
-
-_LOAD_TYPES = {
-    "records": "bigint",
-    "tombstones": "bigint",
-    "failing_records": "bigint",
-    "first_failing_offset": "bigint",
-    "first_failing_reason": "string",
-    "skipped": "",
-    "values": "",
-    "unknown_types": "",
-    "without_type": "bigint",
-    "unknown_tags": "bigint",
-}
-
-
-@pytest.mark.slow
-def test_answers_come_first(fleet):
-    with pytest.raises(MissingTableError, match="table group_answers is not here"):
-        group_losses()(fleet.tables)

@@ -29,12 +29,12 @@ _SUBSCRIPTIONS: Final = frozenset({GroupRecordType.CONSUMER_GROUP_PARTITION_META
 _EARLY: Final = frozenset({GroupRecordType.SHARE_GROUP_PARTITION_METADATA})
 SUBSCRIPTIONS_HASHED_SINCE: Final = int(MetadataVersion.parse("4.1-IV0").level)
 """From this metadata.version on a hash in the group's own record replaces its partition metadata."""
-ALWAYS_WRITTEN: Final = frozenset({GroupRecordType.OFFSET_COMMIT, GroupRecordType.GROUP_METADATA})
+_ALWAYS_WRITTEN: Final = frozenset({GroupRecordType.OFFSET_COMMIT, GroupRecordType.GROUP_METADATA})
 """The classic protocol's types, without the oldest offset commits (0), which were last written by Kafka 0.9."""
 
 
 @dataclass(frozen=True, slots=True)
-class WritingRule:
+class _WritingRule:
     """Types written while a feature is enabled, by nodes of a release before this metadata.version."""
 
     types: frozenset[int]
@@ -42,25 +42,25 @@ class WritingRule:
     metadata_version_below: int | None = None
 
 
-WRITING_RULES: Final = (
+_RULES: Final = (
     *(
-        WritingRule(
+        _WritingRule(
             frozenset(type_ for type_, (of, _) in PARTS.items() if of is group_type) - _SUBSCRIPTIONS - _EARLY, feature
         )
         for group_type, feature in FEATURE_OF_GROUPS.items()
     ),
-    WritingRule(_SUBSCRIPTIONS, GROUP_VERSION, SUBSCRIPTIONS_HASHED_SINCE),
+    _WritingRule(_SUBSCRIPTIONS, GROUP_VERSION, SUBSCRIPTIONS_HASHED_SINCE),
 )
 """All other types that are written at all; only the early access of 4.0 wrote share groups' partition metadata (9)."""
 
 
 def is_written(type_: int, levels: Mapping[str, int]) -> bool:
     """Return whether coordinators write records of a known type at these finalized levels."""
-    if type_ in ALWAYS_WRITTEN:
+    if type_ in _ALWAYS_WRITTEN:
         return True
     return any(
         type_ in rule.types
         and levels.get(rule.feature, 0) > 0
         and (rule.metadata_version_below is None or levels.get(METADATA_VERSION, 0) < rule.metadata_version_below)
-        for rule in WRITING_RULES
+        for rule in _RULES
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -12,45 +12,41 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
-from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from falkirk.pipeline.spark.rows import no_rows
 from falkirk.pipeline.spark.session import PLANNED_ONCE, with_settings
 from falkirk.pipeline.spark.tasks import cores
 from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
-from falkirk.pipeline.tables.clusters import CLUSTERS, LOG_DIRS, PROBLEMS
+from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
-from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
+from falkirk.pipeline.tables.requests import REQUESTS
 from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.tables.trends import TRENDS
 from falkirk.pipeline.transforms.api_usage import API_USAGE, api_usage, client_days
 from falkirk.pipeline.transforms.blockers import blockers
 from falkirk.pipeline.transforms.client_blockers import client_changes
 from falkirk.pipeline.transforms.cluster_question import ask_clusters, rows_of
-from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
-from falkirk.pipeline.transforms.downgrade_verdicts import downgrade_verdicts
-from falkirk.pipeline.transforms.feature_use import FEATURE_USERS, feature_use, feature_users
+from falkirk.pipeline.transforms.downgrade_verdicts import counted, downgrade_verdicts
+from falkirk.pipeline.transforms.feature_use import client_users, feature_users
 from falkirk.pipeline.transforms.forgotten_finalisations import forgotten_finalisations
-from falkirk.pipeline.transforms.group_readiness import (
-    group_answers,
-    group_losses,
-    group_readiness,
-    partition_readiness,
-)
+from falkirk.pipeline.transforms.group_readiness import group_answers, group_readiness, partition_readiness
 from falkirk.pipeline.transforms.levels import levels
 from falkirk.pipeline.transforms.minimum_version import minimum_version
+from falkirk.pipeline.transforms.move_losses import move_losses
 from falkirk.pipeline.transforms.point_of_no_return import point_of_no_return
+from falkirk.pipeline.transforms.stopped_cluster import stopped_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from falkirk.pipeline.spark.job_progress import Progress
     from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
-    from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.pipeline.transforms.required import Transform
     from falkirk.pipeline.warehouse.fleet_tables import FleetTables
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
@@ -59,42 +55,19 @@ Row = dict[str, Any]  # Any: values of columns
 Order: TypeAlias = "Sequence[str | tuple[str, Literal['ascending', 'descending']]]"
 """Columns, each alone (ascending) or with `ascending` or `descending`."""
 Sums: TypeAlias = "dict[tuple[Any, ...], int]"  # Any: values of columns
-_TITLE: Final = "asking the tables"
-_AT_ONCE: Final = 4
+_TITLE: Final = "asking request logs"
+_TABLES: Final = (FEATURE_LEVELS, PROBLEMS, TRENDS)
 _LOSSES: Final = "losses"
-_METADATA_LOSSES: Final = "metadata_losses"
-_SHARED: Final[dict[str, list[str] | None]] = {
-    API_USAGE: None,
-    _LOSSES: [CLUSTER, "outcome", "kind"],
-}
-"""Answers that others are made of -> the columns that these need; None: all."""
-_SMALL: Final = {
-    FEATURE_LEVELS.name: rows_of(FEATURE_LEVELS),
-    CLUSTERS.name: rows_of(CLUSTERS),
-    LOG_DIRS.name: rows_of(LOG_DIRS, "node_id", "directory_id", "has_metadata"),
-    BROKERS.name: rows_of(BROKERS, "broker_id", "log_dirs", "features", "fenced", "fenced_since"),
-    CONTROLLERS.name: rows_of(CONTROLLERS, "controller_id", "features"),
-}
-"""Tables of a few rows for each cluster that nearly all answers need, with the columns that these ask for."""
-_STORED: Final = (
-    "minimum_versions",
-    "points_of_no_return",
-    GROUP_ANSWERS.name,
-    FEATURE_LEVELS.name,
-    PROBLEMS.name,
-    TRENDS.name,
-)
-"""Answers that come from clusters as they are."""
-_BY_CLUSTER: Final = PLANNED_ONCE | {
+_STOPPED: Final = "stopped"
+_FEATURE_USE: Final = "feature_use"
+_CLIENT_USERS: Final = "client_users"
+_FEW_ROWS: Final = PLANNED_ONCE | {
     # Most queries see few rows: to compile them takes longer than to run them.
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Without compiled code it looks values up in a cache that costs more than most expressions.
     "spark.sql.subexpressionElimination.enabled": "false",
     # Most files are small, and a task has many.
     "spark.sql.files.openCostInBytes": "65536",
-    # What is laid out by cluster is joined where it is.
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.requireAllClusterKeysForCoPartition": "false",
 }
 
 
@@ -143,10 +116,6 @@ class Answers:
         plain = [field.name for field in found.schema if not pa.types.is_nested(field.type)]
         found = found.sort_by([(each, "ascending") for each in plain])
         parquet.write_table(found, path / f"{name}.parquet", compression="zstd")
-
-    def frame(self, spark: SparkSession, name: str, columns: list[str] | None) -> DataFrame:
-        """Return columns of an answer (None: all) as a DataFrame: Spark need not plan again how it was made."""
-        return _frame(spark, parquet.read_table(self.folder / name, columns=columns))
 
     def rows(
         self,
@@ -210,95 +179,60 @@ def _first_of(table: pa.Table, columns: Sequence[str], count: int) -> pa.Table:
 def ask(tables: FleetTables, question: Question, folder: Path, progress: Progress) -> Answers:
     """Compute all answers. Raises MissingTableError for a warehouse that lacks a column."""
     answers = Answers(folder)
-    spark = tables.spark
-    count = cores(spark)
-    of_clusters = ask_clusters(tables, _questions(question), progress)
-    for name in _STORED:
+    found = ask_clusters(tables, _questions(question), progress)
+    found["verdicts"] = downgrade_verdicts(found.pop(_STOPPED), counted(found[_LOSSES]))
+    of_levels = _frame(tables.spark, found[FEATURE_LEVELS.name])
+    found |= _of_clients(tables.keeping({FEATURE_LEVELS.name: of_levels}), question, progress)
+    found[_FEATURE_USE] = pa.concat_tables([found[_FEATURE_USE], found.pop(_CLIENT_USERS)], promote_options="default")
+    for table in _TABLES:
         # Of a table the cluster comes last, as in Spark.
-        columns = of_clusters[name].column_names
-        answers.store(name, of_clusters[name].select([*columns[1:], CLUSTER] if name in tables else columns))
-    frames = {name: _frame(spark, of_clusters[name]) for name in (GROUP_ANSWERS.name, _METADATA_LOSSES, FEATURE_USERS)}
-    small = {name: _frame(spark, of_clusters[name]).repartition(count, CLUSTER) for name in _SMALL}
-    found = tables.keeping(small) | frames
-    with with_settings(spark, _BY_CLUSTER | {"spark.sql.shuffle.partitions": str(count)}):
-        for frame in small.values():
-            frame.persist()
-        try:
-            done, total = 0, sum(map(len, _ROUNDS))
-            progress.update(_TITLE, done, total)
-            for round_ in _ROUNDS:
-                for _ in _stored(answers, {name: transform(question)(found) for name, transform in round_.items()}):
-                    done += 1
-                    progress.update(_TITLE, done, total)
-                found |= {name: answers.frame(spark, name, _SHARED[name]) for name in round_ if name in _SHARED}
-        finally:
-            for frame in small.values():
-                frame.unpersist()
+        found[table.name] = found[table.name].select(table.full_schema.names)
+    for name, rows in found.items():
+        answers.store(name, rows)
     return answers
 
 
 def _questions(question: Question) -> dict[str, ClusterQuestion]:
-    """Return what is asked of each cluster: tables of a few rows, answers, and what other answers are made of."""
+    """Return what is asked of each cluster."""
+    at, release = question.at, question.release
     return {
-        # First: the others find in memory what these read.
-        **_SMALL,
-        PROBLEMS.name: rows_of(PROBLEMS),
-        TRENDS.name: rows_of(TRENDS),
+        **{table.name: rows_of(table) for table in _TABLES},
+        "levels": levels(),
+        "blockers": blockers(at, release, ghost_after=timedelta(days=question.ghost_days)),
+        "forgotten_finalisations": forgotten_finalisations(),
+        _STOPPED: stopped_clusters(at, release),
         "minimum_versions": minimum_version(),
         "points_of_no_return": point_of_no_return(),
-        GROUP_ANSWERS.name: group_answers(question.release),
-        _METADATA_LOSSES: downgrade_losses(question.at, question.release),
-        FEATURE_USERS: feature_users(),
+        GROUP_ANSWERS.name: group_answers(release),
+        "groups": group_readiness(release),
+        "group_partitions": partition_readiness(release),
+        _LOSSES: move_losses(at, release),
+        _FEATURE_USE: feature_users(),
     }
 
 
-def _stored(answers: Answers, frames: Mapping[str, DataFrame]) -> Iterator[None]:
-    """Compute some answers, a few at a time: planning one takes one thread of Spark's. Yields with each."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        jobs = [
-            pool.submit(lambda name=name, frame=frame: answers.store(name, frame.toArrow()))  # type: ignore[misc]
-            for name, frame in frames.items()
-        ]
-        try:
-            for job in as_completed(jobs):
-                yield job.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+def _of_clients(tables: FleetTables, question: Question, progress: Progress) -> dict[str, pa.Table]:
+    """Answer what request logs show, in rounds: the second is made of the first one's answer.
+
+    Each is a query of Spark, a few of them at a time: planning one takes one of its threads.
+    """
+    rounds: list[dict[str, Transform]] = [
+        {API_USAGE: api_usage(), "client_days": client_days()},
+        {"client_changes": client_changes(question.release, question.at), _CLIENT_USERS: client_users()},
+    ]
+    found: dict[str, pa.Table] = {}
+    compute = DataFrame.toArrow if tables.has_rows(REQUESTS) else _none_of
+    settings = _FEW_ROWS | {"spark.sql.shuffle.partitions": str(cores(tables.spark))}
+    with with_settings(tables.spark, settings), ThreadPoolExecutor() as pool:
+        for done, round_ in enumerate(rounds):
+            progress.update(_TITLE, done, len(rounds))
+            frames = [transform(tables) for transform in round_.values()]
+            found |= zip(round_, pool.map(compute, frames), strict=True)
+            tables |= {API_USAGE: _frame(tables.spark, found[API_USAGE])}
+    progress.update(_TITLE, len(rounds), len(rounds))
+    return found
 
 
-def _losses(question: Question) -> Transform:
-    """Return the losses of metadata and groups. Nothing is written at a lower level of a cluster that goes up."""
-    at = question.at
-
-    def transform(tables: Tables) -> DataFrame:
-        below = tables[CLUSTERS.name].filter(sf.col("metadata_version") < int(at.level)).select(CLUSTER)
-        losses = tables[_METADATA_LOSSES].unionByName(group_losses()(tables))
-        return losses.join(sf.broadcast(below), CLUSTER, "left_anti")
-
-    return transform
-
-
-def _verdicts(question: Question) -> Transform:
-    return lambda tables: downgrade_verdicts(question.at, question.release, losses=tables[_LOSSES])(tables)
-
-
-_ROUNDS: Final[tuple[dict[str, Callable[[Question], Transform]], ...]] = (
-    {
-        API_USAGE: lambda _: api_usage(),
-        "levels": lambda _: levels(),
-        "blockers": lambda question: blockers(
-            question.at, question.release, ghost_after=timedelta(days=question.ghost_days)
-        ),
-        "forgotten_finalisations": lambda _: forgotten_finalisations(),
-        "client_days": lambda _: client_days(),
-    },
-    {
-        _LOSSES: _losses,
-        "groups": lambda _: group_readiness(),
-        "group_partitions": lambda _: partition_readiness(),
-        "client_changes": lambda question: client_changes(question.release, question.at),
-        "feature_use": lambda _: feature_use(),
-    },
-    {"verdicts": _verdicts},
-)
-"""The answers by name: those of a round need the tables, and the shared answers of the rounds before."""
+def _none_of(frame: DataFrame) -> pa.Table:
+    """Return a frame's columns without rows: a new JVM takes seconds for plans that find nothing."""
+    return to_arrow_schema(frame.schema, timezone="UTC").empty_table()

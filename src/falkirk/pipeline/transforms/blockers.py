@@ -6,30 +6,47 @@ but was never unregistered, blocks like any other. Source: KIP-584, KIP-1155.
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as sf
+import pyarrow as pa
 
 from falkirk.pipeline.tables.clusters import CLUSTERS
-from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.feature_targets import feature_targets
+from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
+from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
+from falkirk.pipeline.tables.table import TIMESTAMP
+from falkirk.pipeline.transforms.cluster_context import finalized_features
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
+from falkirk.pipeline.transforms.feature_targets import target_of
 from falkirk.pipeline.transforms.registered_nodes import registered_nodes
-from falkirk.pipeline.transforms.required import require_columns
 from falkirk.versions.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-    from falkirk.pipeline.transforms.required import Tables, Transform
+    from falkirk.pipeline.transforms.registered_nodes import RegisteredNode
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
     from falkirk.versions.metadata_version import MetadataVersion
     from falkirk.versions.release import Release
 
+    Row = dict[str, Any]  # Any: values of columns
+
 GHOST_AFTER: Final = timedelta(days=7)
 """Longer than an outage that is still being worked on."""
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "role": pa.string(),
+    "node_id": pa.int32(),
+    "feature": pa.string(),
+    "level": pa.int32(),
+    "min_supported": pa.int16(),
+    "max_supported": pa.int16(),
+    "fenced_since": TIMESTAMP,
+    "is_ghost": pa.bool_(),
+    "what_to_do": pa.string(),
+}
+_SCHEMA: Final = pa.schema(_COLUMNS)
 
 
-def blockers(at: MetadataVersion, release: Release, *, ghost_after: timedelta = GHOST_AFTER) -> Transform:
+def blockers(at: MetadataVersion, release: Release, *, ghost_after: timedelta = GHOST_AFTER) -> ClusterQuestion:
     """Return a row for each node and each feature level of the target that it does not support.
 
     The levels are metadata.version's and those of the other features that would stay finalized. Ghosts (brokers that
@@ -37,58 +54,47 @@ def blockers(at: MetadataVersion, release: Release, *, ghost_after: timedelta = 
     without a feature: they block the next move. Columns: cluster, role, node_id, feature, level, min_supported,
     max_supported (null: it does not know the feature), fenced_since, is_ghost, what_to_do.
     """
-
-    def transform(tables: Tables) -> DataFrame:
-        nodes = registered_nodes(tables).join(sf.broadcast(_wanted(tables, at, release)), CLUSTER)
-        age = sf.unix_millis("last_timestamp") - sf.unix_millis("fenced_since")
-        ghost = sf.coalesce(age >= int(ghost_after / timedelta(milliseconds=1)), sf.lit(False))
-        lacking = sf.filter("wanted", lambda wanted: ~sf.exists("features", lambda feature: _supports(feature, wanted)))
-        rows = nodes.select("*", ghost.alias("is_ghost"), sf.explode_outer(lacking).alias("lacks"))
-        rows = rows.filter(sf.col("is_ghost") | sf.col("lacks").isNotNull())
-        known = sf.filter("features", lambda feature: feature["name"] == sf.col("lacks.feature"))
-        rows = rows.withColumn("known", sf.try_element_at(known, sf.lit(1)))
-        return rows.select(
-            CLUSTER,
-            "role",
-            "node_id",
-            "lacks.feature",
-            "lacks.level",
-            sf.col("known.min_supported_version").alias("min_supported"),
-            sf.col("known.max_supported_version").alias("max_supported"),
-            "fenced_since",
-            "is_ghost",
-            _what_to_do().alias("what_to_do"),
-        )
-
-    return transform
+    # Workers look the names up again: the releases' tables are not pickled.
+    work = functools.partial(_blockers_of, at=int(at.level), release=release.name, ghost_after=ghost_after)
+    return ClusterQuestion(needed=[CLUSTERS, BROKERS, CONTROLLERS, FEATURE_LEVELS], work=work, schema=_SCHEMA)
 
 
-def _wanted(tables: Tables, at: MetadataVersion, release: Release) -> DataFrame:
-    """Return cluster, last_timestamp, wanted: the levels that all nodes must support at the target."""
-    kept = feature_targets(at, release)(tables).filter(sf.col("kept_level") > 0)
-    wanted = kept.groupBy(CLUSTER).agg(
-        sf.collect_list(sf.struct("feature", sf.col("kept_level").alias("level"))).alias("kept")
-    )
-    target = sf.array(sf.struct(sf.lit(METADATA_VERSION).alias("feature"), sf.lit(int(at.level)).alias("level")))
-    clusters = require_columns(tables, CLUSTERS, "last_timestamp").join(wanted, CLUSTER, "left")
-    return clusters.select(
-        CLUSTER, "last_timestamp", sf.concat(target, sf.coalesce("kept", sf.array())).alias("wanted")
-    )
+def _blockers_of(rows: ClusterRows, *, at: int, release: str, ghost_after: timedelta) -> pa.Table:
+    wanted = {METADATA_VERSION: at} | {
+        feature: kept
+        for feature, level in finalized_features(rows).items()
+        if feature != METADATA_VERSION and (kept := target_of(feature, level, at, release).kept_level) > 0
+    }
+    found = []
+    for now in rows.read(CLUSTERS, "last_timestamp")["last_timestamp"].to_pylist():
+        for node in registered_nodes(rows):
+            since = node.fenced_since
+            is_ghost = now is not None and since is not None and now - since >= ghost_after
+            lacks = [each for each in wanted.items() if each[1] not in (node.supported.get(each[0]) or ())]
+            found += [_row(node, *lack, is_ghost=is_ghost) for lack in lacks]
+            if is_ghost and not lacks:
+                found.append(_row(node, is_ghost=is_ghost))
+    return pa.Table.from_pylist(found, _SCHEMA)
 
 
-def _supports(feature: Column, wanted: Column) -> Column:
-    lowest, highest = feature["min_supported_version"], feature["max_supported_version"]
-    return (feature["name"] == wanted["feature"]) & wanted["level"].between(lowest, highest)
-
-
-def _what_to_do() -> Column:
-    node_id = sf.col("node_id").cast("string")
-    unregister = sf.concat(sf.lit("kafka-cluster.sh unregister --bootstrap-server HOST:PORT --id "), node_id)
-    is_too_low = sf.col("lacks.level") < sf.col("known.min_supported_version")
-    another = sf.when(is_too_low, "an older").otherwise("a newer")
-    move = sf.concat(sf.lit("put "), another, sf.lit(" release on it"))
-    return (
-        sf.when(sf.col("is_ghost"), unregister)
-        .when(sf.col("fenced"), sf.concat(move, sf.lit(", or if it is gone for good: "), unregister))
-        .otherwise(move)
-    )
+def _row(node: RegisteredNode, feature: str = "", level: int | None = None, *, is_ghost: bool) -> Row:
+    """Return the row of a feature that a node does not support, or of a ghost without one."""
+    known = node.supported.get(feature)
+    unregister = f"kafka-cluster.sh unregister --bootstrap-server HOST:PORT --id {node.node_id}"
+    another = "an older" if known is not None and level is not None and level < known.lowest else "a newer"
+    what_to_do = f"put {another} release on it"
+    if is_ghost:
+        what_to_do = unregister
+    elif node.fenced:
+        what_to_do += f", or if it is gone for good: {unregister}"
+    return {
+        "role": node.role,
+        "node_id": node.node_id,
+        "feature": feature or None,
+        "level": level,
+        "min_supported": None if known is None else known.lowest,
+        "max_supported": None if known is None else known.highest,
+        "fenced_since": node.fenced_since,
+        "is_ghost": is_ghost,
+        "what_to_do": what_to_do,
+    }

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 CHANGED: Final = "changed"
 """Outcome of what `falkirk logdir plan` counts as lost and is only written in another form."""
-_SCHEMA: Final = pa.schema([pa.field("outcome", pa.string()), *LOSS_ANSWER])
-LOSS_COLUMNS: Final = (CLUSTER, *_SCHEMA.names)
+LOSSES: Final = pa.schema([pa.field("outcome", pa.string()), *LOSS_ANSWER])
+LOSS_COLUMNS: Final = (CLUSTER, *LOSSES.names)
 """Of each loss: outcome (`lost`, `changed`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type,
 offset and file of the record that wrote it last, and a sentence.
 """
@@ -57,7 +57,7 @@ def downgrade_losses(at: MetadataVersion, release: Release) -> ClusterQuestion:
     work = functools.partial(_losses_of, at=int(at.level), release=release.name)
     objects = [METADATA_OBJECTS[rule.record].table for rule in _rules(int(at.level), release.name)]
     needed = [CLUSTERS, FEATURE_LEVELS, UNKNOWN_TAGS, BROKERS, *objects]
-    return ClusterQuestion(needed=needed, work=work, schema=_SCHEMA)
+    return ClusterQuestion(needed=needed, work=work, schema=LOSSES)
 
 
 @functools.cache
@@ -78,7 +78,7 @@ def _losses_of(rows: ClusterRows, *, at: int, release: str) -> pa.Table:
     ]
     found = [_of_features(features, at, release), *_unknown_tags(rows)]
     found += [_of_objects(matches) for matches in rule_matches(rows, rules, brokers_of(rows))]
-    return pa.Table.from_batches(found, _SCHEMA)
+    return pa.Table.from_batches(found, LOSSES)
 
 
 def _of_objects(matches: Matches) -> pa.RecordBatch:
@@ -108,7 +108,7 @@ def _of_features(features: dict[str, int], at: int, release: str) -> pa.RecordBa
     targets = [target_of(name, features[name], at, release) for name in sorted(names)]
     return pa.RecordBatch.from_pylist(
         [{"outcome": Outcome.FEATURE.value, **target._asdict()} for target in targets if target.kind is not None],
-        schema=_SCHEMA,
+        schema=LOSSES,
     )
 
 
@@ -135,4 +135,4 @@ def _losses(
         "source": pc.struct_field(place, "source"),
         "detail": joined(parts, count),
     }
-    return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
+    return pa.RecordBatch.from_pydict(columns, schema=LOSSES)

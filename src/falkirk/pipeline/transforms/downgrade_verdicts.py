@@ -5,100 +5,68 @@ Except for changes that cost nothing: the plan counts them as losses (decision 0
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as sf
+import pyarrow as pa
 
 from falkirk.metadata.losses.loss import Outcome
-from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.table import CLUSTER
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
 from falkirk.pipeline.transforms.downgrade_losses import CHANGED
-from falkirk.pipeline.transforms.feature_targets import feature_targets
-from falkirk.pipeline.transforms.level_names import level_name
-from falkirk.pipeline.transforms.obstacles import obstacles
-from falkirk.pipeline.transforms.required import require_columns
-from falkirk.versions.features import KRAFT_VERSION
+from falkirk.pipeline.transforms.stopped_cluster import STOPPED
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
+    from falkirk.pipeline.warehouse.fleet_tables import ClusterWork
 
-    from falkirk.pipeline.transforms.required import Tables, Transform
-    from falkirk.versions.metadata_version import MetadataVersion
-    from falkirk.versions.release import Release
+_BY_KIND: Final = pa.map_(pa.string(), pa.int64())
+# Column -> the outcome whose losses it counts.
+_COUNTED: Final = {
+    "losses": Outcome.LOST.value,
+    "changes": CHANGED,
+    "inaccessible": Outcome.INACCESSIBLE.value,
+}
+_COUNTS: Final[dict[str, pa.DataType]] = {"outcome": pa.string(), "kind": pa.string(), "count": pa.int64()}
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "lossless": pa.bool_(),
+    **dict.fromkeys(_COUNTED, _BY_KIND),
+    "status": pa.int32(),
+}
+VERDICTS: Final = pa.schema([pa.field(CLUSTER, pa.string()), *STOPPED, *pa.schema(_COLUMNS)])
 
 
-def downgrade_verdicts(
-    at: MetadataVersion, release: Release, *, losses: DataFrame, group_losses: DataFrame | None = None
-) -> Transform:
-    """Return a row for each cluster whose metadata was read.
+def downgrade_verdicts(stopped: pa.Table, counts: pa.Table) -> pa.Table:
+    """Return a row for each cluster whose metadata was read (VERDICTS), from the answers for one target.
 
-    `losses` are those of `downgrade_losses` for the same target, `group_losses` those of its groups (cluster, kind),
-    one row each. Columns: cluster, from_level, from_version, to_level, to_version, release, lossless, losses,
-    changes and inaccessible (counts by kind), dropped_features, lowered_features (names), blockers, warnings,
-    controller_quorum_voters (see `obstacles`), status: 1 if there is a blocker, else 3 if something would be lost, else
-    0.
+    `stopped` are the rows of `stopped_clusters`, `counts` those of `counted` for the losses of metadata and groups.
+    lossless, losses, changes and inaccessible (counts by kind), and status are added: 1 if there is a blocker, else 3
+    if something would be lost, else 0.
     """
-
-    def transform(tables: Tables) -> DataFrame:
-        rows = require_columns(tables, CLUSTERS, "metadata_version").join(
-            _counted(losses, group_losses), CLUSTER, "left"
-        )
-        rows = rows.join(_features(tables, at, release), CLUSTER, "left")
-        rows = rows.join(obstacles(at, release)(tables), CLUSTER, "left")
-        lossless = sf.size(_counts("losses")) == 0
-        is_blocked = sf.size("blockers") > 0
-        return rows.select(
-            CLUSTER,
-            sf.col("metadata_version").alias("from_level"),
-            level_name(sf.col("metadata_version")).alias("from_version"),
-            sf.lit(int(at.level)).alias("to_level"),
-            sf.lit(at.name).alias("to_version"),
-            sf.lit(release.name).alias("release"),
-            lossless.alias("lossless"),
-            _counts("losses").alias("losses"),
-            _counts("changes").alias("changes"),
-            _counts("inaccessible").alias("inaccessible"),
-            *(sf.coalesce(name, sf.array()).alias(name) for name in ("dropped_features", "lowered_features")),
-            "blockers",
-            "warnings",
-            "controller_quorum_voters",
-            sf.when(is_blocked, 1).when(lossless, 0).otherwise(3).alias("status"),
-        )
-
-    return transform
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in counts.to_pylist():
+        kinds = found.setdefault((row[CLUSTER], row["outcome"]), {})
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["count"]
+    rows = []
+    for row in stopped.to_pylist():
+        by_kind = {name: sorted(found.get((row[CLUSTER], each), {}).items()) for name, each in _COUNTED.items()}
+        lossless = not by_kind["losses"]
+        status = 1 if row["blockers"] else 0 if lossless else 3
+        rows.append(row | by_kind | {"lossless": lossless, "status": status})
+    return pa.Table.from_pylist(rows, VERDICTS)
 
 
-def _counted(losses: DataFrame, group_losses: DataFrame | None) -> DataFrame:
-    """Count losses by cluster, outcome and kind, and collect the counts of each cluster into one row."""
-    counted = losses.select(CLUSTER, "outcome", "kind")
-    if group_losses is not None:
-        counted = counted.unionAll(group_losses.select(CLUSTER, sf.lit(Outcome.LOST.value), "kind"))
-    counts = counted.groupBy(CLUSTER, "outcome", "kind").agg(sf.count("*").alias("count"))
-
-    def by_kind(outcome: str) -> Column:
-        entry = sf.when(sf.col("outcome") == outcome, sf.struct("kind", "count"))
-        return sf.map_from_entries(sf.array_sort(sf.collect_list(entry)))
-
-    return counts.groupBy(CLUSTER).agg(
-        by_kind(Outcome.LOST.value).alias("losses"),
-        by_kind(CHANGED).alias("changes"),
-        by_kind(Outcome.INACCESSIBLE.value).alias("inaccessible"),
-    )
+def loss_counts(losses: ClusterQuestion) -> ClusterQuestion:
+    """Return how many losses a question finds in each cluster, by outcome and kind: where the losses are not needed."""
+    work = functools.partial(_counts_of, losses=losses.work)
+    return ClusterQuestion(needed=losses.needed, work=work, schema=pa.schema(_COUNTS), shared=losses.shared)
 
 
-def _features(tables: Tables, at: MetadataVersion, release: Release) -> DataFrame:
-    """Collect the features of each cluster that the target drops, and those that it has at a lower level."""
-    kept, level = sf.col("kept_level"), sf.col("level")
-
-    def names(are: Column) -> Column:
-        return sf.array_sort(sf.collect_list(sf.when(are, sf.col("feature"))))
-
-    # kraft.version is converted: the voters move into the configuration.
-    targets = feature_targets(at, release)(tables).filter(sf.col("feature") != KRAFT_VERSION)
-    return targets.groupBy(CLUSTER).agg(
-        names(kept == 0).alias("dropped_features"), names((kept > 0) & (kept < level)).alias("lowered_features")
-    )
+def counted(losses: pa.Table) -> pa.Table:
+    """Count losses by outcome and kind, and by cluster where they name it."""
+    by: list[str] = [name for name in (CLUSTER, "outcome", "kind") if name in losses.schema.names]
+    return losses.group_by(by).aggregate([([], "count_all")]).rename_columns({"count_all": "count"})
 
 
-def _counts(name: str) -> Column:
-    return sf.coalesce(name, sf.create_map().cast("map<string,bigint>"))
+def _counts_of(rows: ClusterRows, *, losses: ClusterWork) -> pa.Table:
+    return counted(losses(rows)).select(list(_COUNTS))

@@ -6,13 +6,11 @@ Groups, transactional ids, partitions and voters are in the tables; request logs
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from falkirk.coordinator.records.record_type import GroupType
@@ -20,18 +18,19 @@ from falkirk.coordinator.records.written_records import FEATURE_OF_GROUPS
 from falkirk.pipeline.state.conditions import list_lengths
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.groups import GROUPS, TRANSACTIONS
+from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.tables.metadata_state import PARTITIONS
 from falkirk.pipeline.tables.table import CLUSTER, TIMESTAMP
 from falkirk.pipeline.transforms.api_usage import known_usage
+from falkirk.pipeline.transforms.cluster_context import finalized_features
 from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
-from falkirk.pipeline.transforms.feature_targets import finalized_levels
 from falkirk.pipeline.transforms.required import require_columns
 from falkirk.versions.features import ELIGIBLE_LEADER_REPLICAS_VERSION, KRAFT_VERSION, TRANSACTION_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import Column
+    from pyspark.sql import DataFrame
 
     from falkirk.pipeline.transforms.required import Tables, Transform
     from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
@@ -67,10 +66,11 @@ API_FEATURES: Final = {
 Clients of transaction.version 1 send nothing that tells them apart; those of 2 end transactions with version 5
 (KIP-890).
 """
-FEATURE_USERS: Final = "feature_users"
 _COLUMNS: Final[dict[str, pa.DataType]] = {
     "feature": pa.string(),
+    "level": pa.int32(),
     "needed_level": pa.int32(),
+    "used_by": pa.string(),
     "kind": pa.string(),
     "name": pa.string(),
     "count": pa.int64(),
@@ -78,36 +78,38 @@ _COLUMNS: Final[dict[str, pa.DataType]] = {
     "last_timestamp": TIMESTAMP,
 }
 _USERS: Final = pa.schema(_COLUMNS)
-_TYPES: Final = {"needed_level": "int", "count": "bigint", "last_timestamp": "timestamp"}
 
 
 def feature_use() -> Transform:
-    """Return a row for each feature and user (USE_COLUMNS); clients by client.id and software."""
+    """Return a row for each feature and user (USE_COLUMNS): those of `feature_users` and `client_users`."""
+    return lambda tables: feature_users()(tables).unionByName(client_users()(tables))
+
+
+def feature_users() -> ClusterQuestion:
+    """Return a row for each feature and user that is a group, a transactional id, a topic or a voter (USE_COLUMNS)."""
+    needed = [GROUPS, TRANSACTIONS, PARTITIONS, CLUSTERS, FEATURE_LEVELS]
+    return ClusterQuestion(needed=needed, work=_users_of, schema=_USERS)
+
+
+def client_users() -> Transform:
+    """Return a row for each feature and client, by client.id and software, that request logs show (USE_COLUMNS)."""
 
     def transform(tables: Tables) -> DataFrame:
-        used = functools.reduce(DataFrame.unionByName, [use(tables) for use in _USES])
-        levels = finalized_levels(tables)
-        phrase = sf.concat_ws(" ", "kind", "name")
-        found = used.join(sf.broadcast(levels), [CLUSTER, "feature"], "left").withColumn("used_by", phrase)
+        levels = require_columns(tables, FEATURE_LEVELS, "feature", "to_level", "is_current")
+        current = levels.filter(sf.col("is_current") & (sf.col("to_level") > 0))
+        finalized = current.select(CLUSTER, "feature", sf.col("to_level").cast("int").alias("level"))
+        found = _clients(tables).join(sf.broadcast(finalized), [CLUSTER, "feature"], "left")
         return found.withColumn("level", sf.coalesce("level", sf.lit(0))).select(*USE_COLUMNS)
 
     return transform
 
 
-def _known_users(tables: Tables) -> DataFrame:
-    return tables[FEATURE_USERS] if FEATURE_USERS in tables else feature_users()(tables)
-
-
-def feature_users() -> ClusterQuestion:
-    """Return what `feature_use` does for groups, transactional ids and topics, without the finalized levels.
-
-    As a table FEATURE_USERS it spares `feature_use` this work.
-    """
-    return ClusterQuestion(needed=[GROUPS, TRANSACTIONS, PARTITIONS], work=_users_of, schema=_USERS)
-
-
 def _users_of(rows: ClusterRows) -> pa.Table:
-    return pa.Table.from_pylist([*_groups(rows), *_transactional_ids(rows), *_topics(rows)], _USERS)
+    levels = finalized_features(rows)
+    found = [*_groups(rows), *_transactional_ids(rows), *_topics(rows), *_voters(rows)]
+    for row in found:
+        row |= {"level": levels.get(row["feature"], 0), "used_by": f"{row['kind']} {row['name']}"}
+    return pa.Table.from_pylist(found, _USERS)
 
 
 def _groups(rows: ClusterRows) -> Iterator[Row]:
@@ -162,23 +164,22 @@ def _topics(rows: ClusterRows) -> Iterator[Row]:
         }
 
 
-def _by_voters(tables: Tables) -> DataFrame:
-    """Return the voters in the log; with level 0 they are in the configuration."""
-    clusters = require_columns(tables, CLUSTERS, "kraft_version", "voters")
-    voters = clusters.filter(sf.col("kraft_version") > 0)
-    return _uses(
-        voters.select(CLUSTER, "kraft_version", sf.explode("voters").alias("voter")),
-        feature=sf.lit(KRAFT_VERSION),
-        needed_level=sf.col("kraft_version"),
-        kind=sf.lit("voter"),
-        name=sf.col("voter").cast("string"),
-        count=sf.lit(1),
-        unit=sf.lit("voters"),
-        last_timestamp=sf.lit(None),
-    )
+def _voters(rows: ClusterRows) -> Iterator[Row]:
+    """Yield the voters in the log; with level 0 they are in the configuration."""
+    for row in rows.read(CLUSTERS, "kraft_version", "voters").to_pylist():
+        for voter in row["voters"] or () if (row["kraft_version"] or 0) > 0 else ():
+            yield {
+                "feature": KRAFT_VERSION,
+                "needed_level": row["kraft_version"],
+                "kind": "voter",
+                "name": str(voter),
+                "count": 1,
+                "unit": "voters",
+                "last_timestamp": None,
+            }
 
 
-def _by_clients(tables: Tables) -> DataFrame:
+def _clients(tables: Tables) -> DataFrame:
     usage = known_usage(tables).filter(~sf.col("is_inter_broker") & ~sf.col("is_forwarded"))
     uses = sf.array(
         *(
@@ -197,22 +198,14 @@ def _by_clients(tables: Tables) -> DataFrame:
     by_client = found.groupBy(CLUSTER, "use", named.alias("name")).agg(
         sf.sum("requests").alias("requests"), sf.max("last_timestamp").alias("last_timestamp")
     )
-    return _uses(
-        by_client,
-        feature=sf.col("use.feature"),
-        needed_level=sf.col("use.needed_level"),
-        kind=sf.lit("client"),
-        name=sf.col("name"),
-        count=sf.col("requests"),
-        unit=sf.lit("requests"),
-        last_timestamp=sf.col("last_timestamp"),
-    )
-
-
-_USES: Final = (_known_users, _by_voters, _by_clients)
-
-
-def _uses(rows: DataFrame, **columns: Column) -> DataFrame:
-    return rows.select(
-        CLUSTER, *(column.cast(_TYPES.get(name, "string")).alias(name) for name, column in columns.items())
+    return by_client.select(
+        CLUSTER,
+        "use.feature",
+        sf.col("use.needed_level").cast("int").alias("needed_level"),
+        sf.concat(sf.lit("client "), "name").alias("used_by"),
+        sf.lit("client").alias("kind"),
+        "name",
+        sf.col("requests").alias("count"),
+        sf.lit("requests").alias("unit"),
+        "last_timestamp",
     )

@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import operator
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as sf
+import pyarrow as pa
 
-from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.feature_targets import finalized_levels
+from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
+from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
+from falkirk.pipeline.transforms.cluster_context import finalized_features
+from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
 from falkirk.pipeline.transforms.registered_nodes import registered_nodes
 from falkirk.versions.features import KRAFT_VERSION
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
 
-    from falkirk.pipeline.transforms.required import Tables, Transform
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "feature": pa.string(),
+    "finalized_level": pa.int32(),
+    "highest_level": pa.int32(),
+}
+_SCHEMA: Final = pa.schema(_COLUMNS)
 
 
-def forgotten_finalisations() -> Transform:
+def forgotten_finalisations() -> ClusterQuestion:
     """Return a row for each cluster and feature: cluster, feature, finalized_level (0: not finalized), highest_level.
 
     The latter is the highest level that every node supports, fenced ones too: `blockers` names nodes that hold a
     feature back. Dependencies on other features are not checked. kraft.version is left out, because raising it changes
     the voters.
     """
+    return ClusterQuestion(needed=[BROKERS, CONTROLLERS, FEATURE_LEVELS], work=_forgotten, schema=_SCHEMA)
 
-    def transform(tables: Tables) -> DataFrame:
-        nodes = registered_nodes(tables).select(CLUSTER, "role", "node_id", "features")
-        counts = nodes.groupBy(CLUSTER).agg(sf.count("*").alias("nodes"))
-        supported = nodes.select(CLUSTER, sf.explode("features").alias("feature")).select(CLUSTER, "feature.*")
-        common = supported.groupBy(CLUSTER, sf.col("name").alias("feature")).agg(
-            sf.count("*").alias("knowing"),
-            sf.max("min_supported_version").cast("int").alias("lowest_level"),
-            sf.min("max_supported_version").cast("int").alias("highest_level"),
-        )
-        known_to_all = common.join(counts, CLUSTER).filter(
-            (sf.col("knowing") == sf.col("nodes"))
-            & (sf.col("highest_level") >= sf.col("lowest_level"))
-            & (sf.col("feature") != KRAFT_VERSION)
-        )
-        finalized = sf.coalesce("level", sf.lit(0))
-        return (
-            known_to_all.join(finalized_levels(tables), [CLUSTER, "feature"], "left")
-            .select(CLUSTER, "feature", finalized.alias("finalized_level"), "highest_level")
-            .filter(sf.col("highest_level") > sf.col("finalized_level"))
-        )
 
-    return transform
+def _forgotten(rows: ClusterRows) -> pa.Table:
+    nodes, finalized = [node.supported for node in registered_nodes(rows)], finalized_features(rows)
+    known_to_all = functools.reduce(operator.and_, (node.keys() for node in nodes)) if nodes else set()
+    found = []
+    for feature in sorted(known_to_all - {KRAFT_VERSION}):
+        lowest = max(node[feature].lowest for node in nodes)
+        highest = min(node[feature].highest for node in nodes)
+        level = finalized.get(feature, 0)
+        if highest >= lowest and highest > level:
+            found.append({"feature": feature, "finalized_level": level, "highest_level": highest})
+    return pa.Table.from_pylist(found, _SCHEMA)

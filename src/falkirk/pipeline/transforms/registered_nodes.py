@@ -1,42 +1,44 @@
-"""Registered nodes, brokers and controllers alike, with the levels that each supports."""
+"""Registered nodes of a cluster, brokers and controllers alike, with the levels that each supports."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from pyspark.sql import functions as sf
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
-from falkirk.pipeline.tables.table import CLUSTER
-from falkirk.pipeline.transforms.required import require_columns
+from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
 
-    from falkirk.pipeline.transforms.required import Tables
+    from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
 
 BROKER: Final = "broker"
 CONTROLLER: Final = "controller"
 
 
-def registered_nodes(tables: Tables) -> DataFrame:
-    """Return cluster, role (broker or controller), node_id, features, fenced, fenced_since (null if not fenced)."""
-    brokers = require_columns(tables, BROKERS, "broker_id", "features", "fenced", "fenced_since")
-    controllers = require_columns(tables, CONTROLLERS, "controller_id", "features")
-    fenced = sf.coalesce("fenced", sf.lit(False))
-    since = sf.when(fenced, sf.col("fenced_since"))
-    never, not_fenced = sf.lit(None).cast("timestamp"), sf.lit(False)
-    return _nodes(brokers, BROKER, "broker_id", fenced, since).unionAll(
-        _nodes(controllers, CONTROLLER, "controller_id", not_fenced, never)
-    )
+class RegisteredNode(NamedTuple):
+    """A broker or controller: the range that it supports of each feature, and since when it is fenced, if known."""
+
+    role: str
+    node_id: int
+    supported: dict[str, SupportedRange]
+    fenced: bool = False
+    fenced_since: datetime | None = None
 
 
-def _nodes(rows: DataFrame, role: str, node_id: str, fenced: Column, fenced_since: Column) -> DataFrame:
-    return rows.select(
-        CLUSTER,
-        sf.lit(role).alias("role"),
-        sf.col(node_id).alias("node_id"),
-        sf.coalesce("features", sf.array()).alias("features"),
-        fenced.alias("fenced"),
-        fenced_since.alias("fenced_since"),
-    )
+def registered_nodes(rows: ClusterRows) -> Iterator[RegisteredNode]:
+    """Yield the nodes in BROKERS and CONTROLLERS."""
+    for row in rows.read(BROKERS, "broker_id", "features", "fenced", "fenced_since").to_pylist():
+        fenced = bool(row["fenced"])
+        since = row["fenced_since"] if fenced else None
+        yield RegisteredNode(BROKER, row["broker_id"], _supported(row["features"]), fenced, since)
+    for row in rows.read(CONTROLLERS, "controller_id", "features").to_pylist():
+        yield RegisteredNode(CONTROLLER, row["controller_id"], _supported(row["features"]))
+
+
+def _supported(features: Iterable[Mapping[str, object]] | None) -> dict[str, SupportedRange]:
+    return {
+        str(row["name"]): SupportedRange(row["min_supported_version"], row["max_supported_version"])  # type: ignore[arg-type]
+        for row in features or ()
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from falkirk.pipeline.tables.table import Table
     from falkirk.pipeline.warehouse.warehouse import Warehouse
 
+    T = TypeVar("T")
     Values = pa.Array[Any]  # Any: of the column's own type
 
 # Of small parts columns are kept for the next question.
@@ -65,6 +66,14 @@ class ClusterRows:
     parts: Callable[[Table], Iterable[Part]]
     share: int = 0
     shares: int = 1
+    _found: dict[object, Any] = field(default_factory=dict)  # Any: T of `once`
+
+    def once(self, work: Callable[[ClusterRows], T], key: object) -> T:
+        """Return what `work` makes of these rows; the next question with the same key finds it."""
+        if key not in self._found:
+            self._found[key] = work(self)
+        found: T = self._found[key]
+        return found
 
     def read(self, table: Table, *columns: str) -> pa.Table:
         """Return columns of all rows of a table."""

@@ -122,6 +122,10 @@ class FleetTables(Mapping[str, "DataFrame"]):
         """Return whether these tables are all as the warehouse has them."""
         return self._given.isdisjoint(table.name for table in tables)
 
+    def has_rows(self, table: Table) -> bool:
+        """Return whether the warehouse has rows of a table."""
+        return bool(self._files(table))
+
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*TABLES, *self._given]))
 
