@@ -9,7 +9,7 @@ from falkirk.logdir.group_records import GroupPlan
 from falkirk.logdir.plan import make_plan
 from falkirk.logdir.target import parse_target
 from falkirk.metadata.losses.loss import UNKNOWN_TAG
-from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS, downgrade_losses
+from falkirk.pipeline.transforms.downgrade_losses import LOSSES, downgrade_losses
 from falkirk.versions.metadata_version import FLOOR, LATEST_PRODUCTION, METADATA_VERSIONS, MetadataVersion
 from falkirk.versions.release import Release
 
@@ -53,7 +53,7 @@ def test_losses_are_those_of_the_plans_at_every_target(metadata_fleet, crashed_t
     for level in levels:
         target = parse_target(str(level))
         losses = downgrade_losses(target.metadata_version, target.release)(crashed_tables)
-        assert losses.columns == list(LOSS_COLUMNS)
+        assert losses.columns == ["cluster", *LOSSES.names]
         wanted = planned(metadata_fleet.clusters, target)
         assert told(losses.collect()) == wanted, level
         kinds |= {key[2] for key in wanted}

@@ -10,7 +10,7 @@ from falkirk.pipeline.tables.groups import GROUPS, TRANSACTIONS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.tables.metadata_state import PARTITIONS
 from falkirk.pipeline.tables.requests import REQUESTS
-from falkirk.pipeline.transforms.feature_use import USE_COLUMNS, feature_use
+from falkirk.pipeline.transforms.feature_use import USE_COLUMNS, client_users, feature_users
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TABLES = (CLUSTERS, GROUPS, TRANSACTIONS, FEATURE_LEVELS, PARTITIONS, REQUESTS)
@@ -92,7 +92,7 @@ def use(spark):
         rows = [{"cluster": name, **row} for name, part in zip(FLEET, parts, strict=True) for row in part]
         columns = table.full_schema.empty_table()
         tables[table.name] = spark.createDataFrame(columns.from_pylist(rows, schema=columns.schema))
-    found = feature_use()(tables).toArrow()
+    found = feature_users()(tables).unionByName(client_users()(tables)).toArrow()
     assert tuple(found.schema.names) == USE_COLUMNS
     return SimpleNamespace(rows=found.to_pylist())
 

@@ -19,7 +19,7 @@ from falkirk.pipeline.readers.group_records import read_group_records
 from falkirk.pipeline.state.groups.group_state import coordinator_replicas, group_state
 from falkirk.pipeline.tables.groups import GROUP_MEMBERS, GROUP_RECORDS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
-from falkirk.pipeline.transforms.downgrade_losses import LOSS_COLUMNS
+from falkirk.pipeline.transforms.downgrade_losses import LOSSES
 from falkirk.pipeline.transforms.group_readiness import (
     group_losses,
     group_readiness,
@@ -98,7 +98,7 @@ def test_groups_and_losses_are_those_of_a_plan(fleet, target):
 
 
 def _told(loss):
-    found = {column: loss[column] for column in LOSS_COLUMNS if column in loss}
+    found = {column: loss[column] for column in LOSSES.names if column in loss}
     return found | {"key_fields": json.dumps(loss["key_fields"], separators=(",", ":"))}
 
 
@@ -110,7 +110,7 @@ def _as_plan(group):
 @pytest.mark.slow
 def test_losses_have_the_columns_of_metadatas_losses(fleet):
     [loss] = {tuple(loss) for loss in fleet.answers["4.0"].losses}
-    assert loss == LOSS_COLUMNS
+    assert loss == ("cluster", *LOSSES.names)
 
 
 @pytest.mark.slow

@@ -184,9 +184,6 @@ def ask(tables: FleetTables, question: Question, folder: Path, progress: Progres
     of_levels = _frame(tables.spark, found[FEATURE_LEVELS.name])
     found |= _of_clients(tables.keeping({FEATURE_LEVELS.name: of_levels}), question, progress)
     found[_FEATURE_USE] = pa.concat_tables([found[_FEATURE_USE], found.pop(_CLIENT_USERS)], promote_options="default")
-    for table in _TABLES:
-        # Of a table the cluster comes last, as in Spark.
-        found[table.name] = found[table.name].select(table.full_schema.names)
     for name, rows in found.items():
         answers.store(name, rows)
     return answers

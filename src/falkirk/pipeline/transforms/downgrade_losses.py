@@ -18,7 +18,6 @@ from falkirk.pipeline.state.groups.group_answers import LOSS_ANSWER
 from falkirk.pipeline.tables.clusters import CLUSTERS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.tables.metadata_state import BROKERS, UNKNOWN_TAGS
-from falkirk.pipeline.tables.table import CLUSTER
 from falkirk.pipeline.transforms.cluster_context import brokers_of, finalized_features, own_level
 from falkirk.pipeline.transforms.cluster_question import ClusterQuestion
 from falkirk.pipeline.transforms.feature_targets import target_of
@@ -41,14 +40,13 @@ if TYPE_CHECKING:
 CHANGED: Final = "changed"
 """Outcome of what `falkirk logdir plan` counts as lost and is only written in another form."""
 LOSSES: Final = pa.schema([pa.field("outcome", pa.string()), *LOSS_ANSWER])
-LOSS_COLUMNS: Final = (CLUSTER, *LOSSES.names)
 """Of each loss: outcome (`lost`, `changed`, `inaccessible`, `feature`), kind, the object as a phrase and as JSON, type,
 offset and file of the record that wrote it last, and a sentence.
 """
 
 
 def downgrade_losses(at: MetadataVersion, release: Release) -> ClusterQuestion:
-    """Return a row for each loss of the metadata (LOSS_COLUMNS) at a level that a release's nodes will read.
+    """Return a row for each loss of the metadata (LOSSES) at a level that a release's nodes will read.
 
     `at` is not below FLOOR. Losses of groups are separate: `group_readiness.group_losses`.
     """

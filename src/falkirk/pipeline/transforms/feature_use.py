@@ -80,11 +80,6 @@ _COLUMNS: Final[dict[str, pa.DataType]] = {
 _USERS: Final = pa.schema(_COLUMNS)
 
 
-def feature_use() -> Transform:
-    """Return a row for each feature and user (USE_COLUMNS): those of `feature_users` and `client_users`."""
-    return lambda tables: feature_users()(tables).unionByName(client_users()(tables))
-
-
 def feature_users() -> ClusterQuestion:
     """Return a row for each feature and user that is a group, a transactional id, a topic or a voter (USE_COLUMNS)."""
     needed = [GROUPS, TRANSACTIONS, PARTITIONS, CLUSTERS, FEATURE_LEVELS]

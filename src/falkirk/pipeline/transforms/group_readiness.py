@@ -80,7 +80,7 @@ def group_readiness(release: Release) -> ClusterQuestion:
 
 
 def group_losses(release: Release) -> ClusterQuestion:
-    """Return the losses of groups in the columns of metadata's losses (LOSS_COLUMNS); `source` is the partition."""
+    """Return the losses of groups in the columns of metadata's losses (LOSSES); `source` is the partition."""
     return _question(release, [], _losses, LOSSES)
 
 

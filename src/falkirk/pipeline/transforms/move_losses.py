@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def move_losses(at: MetadataVersion, release: Release) -> ClusterQuestion:
-    """Return a row for each loss (LOSS_COLUMNS). Nothing is written at a lower level of a cluster that goes up."""
+    """Return a row for each loss (LOSSES). Nothing is written at a lower level of a cluster that goes up."""
     metadata, groups = downgrade_losses(at, release), group_losses(release)
     work = functools.partial(_losses_of, at=int(at.level), metadata=metadata.work, groups=groups.work)
     return ClusterQuestion(needed=[*metadata.needed, *groups.needed], work=work, schema=LOSSES, shared=True)
