@@ -14,7 +14,7 @@ from falkirk.pipeline.transforms.cluster_question import ask_clusters, rows_of
 from falkirk.pipeline.transforms.downgrade_losses import downgrade_losses
 from falkirk.pipeline.transforms.feature_use import feature_users
 from falkirk.pipeline.transforms.forgotten_finalisations import forgotten_finalisations
-from falkirk.pipeline.transforms.group_readiness import group_answers, group_readiness, partition_readiness
+from falkirk.pipeline.transforms.group_readiness import group_readiness, partition_readiness
 from falkirk.pipeline.transforms.levels import levels
 from falkirk.pipeline.transforms.minimum_version import minimum_version
 from falkirk.pipeline.transforms.move_losses import move_losses
@@ -35,7 +35,6 @@ QUESTIONS = {
     "all losses": move_losses(TARGET.metadata_version, TARGET.release),
     "minimum": minimum_version(),
     "return": point_of_no_return(),
-    "answers": group_answers(TARGET.release),
     "groups": group_readiness(TARGET.release),
     "partitions": partition_readiness(TARGET.release),
     "users": feature_users(),
@@ -86,8 +85,8 @@ def test_large_clusters_are_worked_on_in_shares(tables, together, monkeypatch):
     assert max(unit.shares for unit in tables.units({each.name: each for each in needed}.values(), shared=True)) > 3
     shared = ask_clusters(tables, QUESTIONS, NoProgress())
     assert {name: told(rows) for name, rows in shared.items()} == {name: told(rows) for name, rows in together.items()}
-    alone = group_answers(TARGET.release)(tables).toArrow()
-    assert told(alone) == told(together["answers"])
+    alone = partition_readiness(TARGET.release)(tables).toArrow()
+    assert told(alone) == told(together["partitions"])
 
 
 @pytest.mark.slow

@@ -18,7 +18,6 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from falkirk.pipeline.spark.rows import no_rows
 from falkirk.pipeline.spark.session import PLANNED_ONCE, with_settings
 from falkirk.pipeline.spark.tasks import cores
-from falkirk.pipeline.state.groups.group_answers import GROUP_ANSWERS
 from falkirk.pipeline.tables.clusters import PROBLEMS
 from falkirk.pipeline.tables.metadata_records import FEATURE_LEVELS
 from falkirk.pipeline.tables.requests import REQUESTS
@@ -31,7 +30,7 @@ from falkirk.pipeline.transforms.cluster_question import ask_clusters, rows_of
 from falkirk.pipeline.transforms.downgrade_verdicts import counted, downgrade_verdicts
 from falkirk.pipeline.transforms.feature_use import client_users, feature_users
 from falkirk.pipeline.transforms.forgotten_finalisations import forgotten_finalisations
-from falkirk.pipeline.transforms.group_readiness import group_answers, group_readiness, partition_readiness
+from falkirk.pipeline.transforms.group_readiness import group_readiness, partition_readiness
 from falkirk.pipeline.transforms.levels import levels
 from falkirk.pipeline.transforms.minimum_version import minimum_version
 from falkirk.pipeline.transforms.move_losses import move_losses
@@ -200,7 +199,6 @@ def _questions(question: Question) -> dict[str, ClusterQuestion]:
         _STOPPED: stopped_clusters(at, release),
         "minimum_versions": minimum_version(),
         "points_of_no_return": point_of_no_return(),
-        GROUP_ANSWERS.name: group_answers(release),
         "groups": group_readiness(release),
         "group_partitions": partition_readiness(release),
         _LOSSES: move_losses(at, release),

@@ -16,7 +16,6 @@ from falkirk.coordinator.records.written_records import is_written
 from falkirk.metadata.losses.loss import Outcome
 from falkirk.pipeline.state.groups.group_answers import (
     GROUP_ANSWER,
-    GROUP_ANSWERS,
     PARTITION_ANSWER,
     RECORD_COLUMNS,
     cluster_answers,
@@ -64,11 +63,6 @@ _PARTITIONS: Final = pa.schema(
 _STRANGE: Final = ("skipped", "orphaned", "unknown_types")
 
 
-def group_answers(release: Release) -> ClusterQuestion:
-    """Judge each partition of `__consumer_offsets` by a release: GROUP_ANSWERS, of which the others are made."""
-    return _question(release, [], _answers, GROUP_ANSWERS.schema)
-
-
 def group_readiness(release: Release) -> ClusterQuestion:
     """Return a row for each group: cluster, group, partition, type, members by protocol and the outcome.
 
@@ -109,14 +103,16 @@ def _answers(rows: ClusterRows, *, release: str) -> pa.Table:
 
 
 def _judged(rows: ClusterRows, *, release: str) -> pa.Table:
-    found = []
+    return cluster_answers(Release.parse(release), _parts(rows))
+
+
+def _parts(rows: ClusterRows) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a share, which has all records of its partitions."""
     for part in rows.parts(GROUP_RECORDS):
         wanted = np.asarray(part.read("partition")["partition"]) % rows.shares == rows.share
         if wanted.any():
             records = part.read(*RECORD_COLUMNS)
-            found.append(records if wanted.all() else records.filter(pa.array(wanted)))
-    none = GROUP_ANSWERS.schema.empty_table()
-    return cluster_answers(Release.parse(release), pa.Table.from_batches(found)) if found else none
+            yield records if wanted.all() else records.filter(pa.array(wanted))
 
 
 def _of_kind(answers: pa.Table, kind: str) -> pa.Table:

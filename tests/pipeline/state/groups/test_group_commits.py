@@ -1,6 +1,5 @@
 """Commits that are left out make no difference to any coordinator."""
 
-import pyarrow as pa
 import pytest
 from coordinator_logs import OFFSETS_TOPIC, TARGETS, all_real_partitions, variants
 from group_records import Log, member, offset_key, offset_value
@@ -35,7 +34,7 @@ COORDINATORS = [
 
 
 def rows_of(entries):
-    return partition_rows(pa.Table.from_batches([group_rows(entries)]))
+    return partition_rows([group_rows(entries)])
 
 
 def gone(entries):

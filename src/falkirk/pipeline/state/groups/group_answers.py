@@ -14,11 +14,11 @@ from falkirk.coordinator.prediction.group_losses import group_conversion, group_
 from falkirk.coordinator.prediction.groups import readable_groups
 from falkirk.coordinator.records.log_entry import LoggedRecord, TransactionEnd
 from falkirk.pipeline.state.groups.group_commits import without_superseded
-from falkirk.pipeline.tables.table import Table, column
+from falkirk.pipeline.tables.table import column
 from falkirk.protocol.control_record import ControlRecordType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -102,19 +102,15 @@ PARTITION_ANSWER: Final = pa.struct(
         pa.field("unknown_tags", pa.int64()),
     ]
 )
-GROUP_ANSWERS: Final = Table(
-    name="group_answers",
-    comment="What a release's coordinators make of each partition; no table of the warehouse. "
-    "A row for each partition, each group, each loss: of the last three columns one is not null.",
-    schema=pa.schema(
-        [
-            column("partition", pa.int32(), "Partition of `__consumer_offsets`."),
-            column("group", GROUP_ANSWER, "What becomes of a group."),
-            column("loss", LOSS_ANSWER, "A loss, as in `falkirk logdir plan`."),
-            column("load", PARTITION_ANSWER, "How the partition loads, and what it holds."),
-        ]
-    ),
+GROUP_ANSWERS: Final = pa.schema(
+    [
+        column("partition", pa.int32(), "Partition of `__consumer_offsets`."),
+        column("group", GROUP_ANSWER, "What becomes of a group."),
+        column("loss", LOSS_ANSWER, "A loss, as in `falkirk logdir plan`."),
+        column("load", PARTITION_ANSWER, "How the partition loads, and what it holds."),
+    ]
 )
+"""A row for each partition, each group, each loss: of the last three columns one is not null."""
 # The shortest offset commit: the contents of a readable one do not matter.
 _ANY_COMMIT: Final = bytes(20)
 _OFFSET_COMMIT: Final = 1
@@ -124,13 +120,12 @@ _ENDS: Final = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 _NO_TYPE: Final = -(1 << 15)
 
 
-def cluster_answers(release: Release, records: pa.Table) -> pa.Table:
+def cluster_answers(release: Release, parts: Iterable[pa.RecordBatch]) -> pa.Table:
     """Predict what the release's default coordinator loads of each partition.
 
-    `records` are RECORD_COLUMNS of all records of some partitions, in any order. Returns rows of GROUP_ANSWERS without
-    the cluster, by partition.
+    `parts` have together all records of some partitions, in any order. Returns rows of GROUP_ANSWERS, by partition.
     """
-    rows = partition_rows(records)
+    rows = partition_rows(parts)
     # Of a few records the search takes longer than it spares.
     entries = log_entries(rows if len(rows) <= _FEW else without_superseded(rows))
     found: list[Row] = []
@@ -145,13 +140,20 @@ def cluster_answers(release: Release, records: pa.Table) -> pa.Table:
             fields = {field.name: getattr(loss, field.name) for field in LOSS_ANSWER}
             fields["key_fields"] = msgspec.json.encode(loss.key_fields).decode()
             found.append(head | {"loss": fields})
-    return pa.Table.from_pylist(found, schema=GROUP_ANSWERS.schema)
+    return pa.Table.from_pylist(found, schema=GROUP_ANSWERS)
 
 
-def partition_rows(records: pa.Table) -> pa.RecordBatch:
-    """Return the rows of PARTITION_ROWS for records."""
-    [batch] = records.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], records.schema)]
-    batch = batch.sort_by([("partition", "ascending"), ("offset", "ascending")])
+def partition_rows(parts: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of PARTITION_ROWS for records, which have RECORD_COLUMNS.
+
+    The values of commits, most of the bytes, are left out part by part.
+    """
+    rows = pa.Table.from_batches(map(_without_commits, parts), PARTITION_ROWS).combine_chunks()
+    [batch] = rows.to_batches() or [pa.RecordBatch.from_pylist([], PARTITION_ROWS)]
+    return batch.sort_by([("partition", "ascending"), ("offset", "ascending")])
+
+
+def _without_commits(batch: pa.RecordBatch) -> pa.RecordBatch:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     commits = pc.and_(columns["offset_commit"].is_valid(), pc.equal(columns["record_type"], pa.scalar(_OFFSET_COMMIT)))
     is_commit = pc.and_(commits, pc.equal(columns["unknown_tags"], pa.scalar(0))).fill_null(False)
