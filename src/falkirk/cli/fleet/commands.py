@@ -24,6 +24,7 @@ from falkirk.cli.fleet.views import (
     HistoryView,
     IngestView,
     MigratedView,
+    PreparedView,
     ReportView,
     StreamRound,
     TablesView,
@@ -352,6 +353,16 @@ def tables_command(*, json: JsonOption = False) -> None:
     from falkirk.pipeline.tables import TABLES  # noqa: PLC0415 - the extra `spark` may be missing
 
     choose_output(json=json).show(TablesView(TABLES))
+
+
+@app.command("prepare")
+def prepare_command(*, json: JsonOption = False) -> None:
+    """Keep Spark's classes in the cache, so that fleet commands start in half the time: once for each machine."""
+    from falkirk.pipeline.reports.preparation import prepare  # noqa: PLC0415 - the extra `spark` may be missing
+
+    with PhaseProgress() as progress:
+        file = prepare(progress)
+    choose_output(json=json).show(PreparedView(file, file.stat().st_size))
 
 
 @app.command("generate")

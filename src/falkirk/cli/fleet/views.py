@@ -227,6 +227,22 @@ class TablesView:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedView:
+    """A `Result` of `prepare`."""
+
+    file: Path
+    size: int
+
+    def text(self) -> Iterator[str]:
+        """Yield where the classes are."""
+        yield f"{self.file}: Spark's classes, {self.size // 1_000_000:,} MB; it can be removed at any time"
+
+    def document(self) -> dict[str, Any]:  # Any: JSON values
+        """Return `prepare --json`."""
+        return {"file": str(self.file), "bytes": self.size}
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedView:
     """A `Result` of `generate`."""
 

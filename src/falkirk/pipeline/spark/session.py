@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from falkirk.pipeline.errors import SparkFailedError, SparkUnavailableError
+from falkirk.pipeline.spark.class_archive import reading_options
 from falkirk.pipeline.spark.spark_log import keep_log, one_sentence, open_log
 
 if TYPE_CHECKING:
@@ -82,13 +83,15 @@ def start_session(
     name: str = "falkirk",
     log: IO[bytes] | None = None,
     few_rows: bool = False,
+    java_options: str | None = None,
 ) -> SparkSession:
     """Start Spark, or join the active session; `sc://` as `master` is a server of Spark Connect.
 
     Without a `master` it runs in this process on all cores, unless Spark's own configuration names another. `log`
     takes what Spark's JVM writes to stderr. With `few_rows` a JVM that starts here compiles quickly rather than well:
-    workers do what is much. Raises SparkUnavailableError if there is no Java 17 or newer, PySpark is not installed, or
-    the server does not answer.
+    workers do what is much. `java_options` take the place of those by which it finds the classes that
+    `class_archive.keep_classes` kept. Raises SparkUnavailableError if there is no Java 17 or newer, PySpark is not
+    installed, or the server does not answer.
     """
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - if it is missing, one sentence says so
@@ -102,13 +105,15 @@ def start_session(
         return _connect(master, settings or {})
     is_new = SparkSession.getActiveSession() is None
     if is_new:
-        check_java()
+        found = check_java()
+        java_options = reading_options(found) if java_options is None else java_options
     # Workers would otherwise run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Spark's own log lines do not help an operator.
     options = f"-Dlog4j2.configurationFile={Path(__file__).with_name(_LOG_SETTINGS)}"
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{options} {_QUICKLY}" if few_rows else options)
+    options = " ".join([options, *([_QUICKLY] if few_rows else []), java_options or ""])
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", options.strip())
     local = _LOCAL if (master or "local").startswith("local") else {}
     wanted = {**_DEFAULTS, **local, **(settings or {}), "spark.app.name": name}
     if master is not None:
@@ -181,16 +186,17 @@ def _connect(url: str, settings: Mapping[str, str]) -> SparkSession:
     return session
 
 
-def check_java() -> None:
-    """Check that a Java that Spark runs on is installed. Raises SparkUnavailableError."""
+def check_java() -> str:
+    """Return the version of the Java that Spark runs on, `17.0.15`. Raises SparkUnavailableError."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
         where = f"JAVA_HOME is {home}, and has no bin/java" if home else "no java on the path, and no JAVA_HOME"
         raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {where}")
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - found above
-    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
+    found = re.search(r'version "(?:1\.)?((\d+)[\w.+-]*)', answer.stderr)
     if answer.returncode != 0 or found is None:
         raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {java} does not say which it is")
-    if int(found[1]) < JAVA_MIN:
-        raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {java} is Java {found[1]}")
+    if int(found[2]) < JAVA_MIN:
+        raise SparkUnavailableError(f"Spark needs Java {JAVA_MIN} or newer: {java} is Java {found[2]}")
+    return found[1]
