@@ -28,9 +28,7 @@ def connect_server(folder):
     log = folder / "connect.log"
     settings = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
     command = [HOME / "bin" / "spark-submit", "--class", MAIN, "--master", "local[2]", *settings, "spark-internal"]
-    # A session of this process leaves options there that keep the server's log empty, and with it its port.
-    inherited = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
-    environment = inherited | {
+    environment = os.environ | {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": str(HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",

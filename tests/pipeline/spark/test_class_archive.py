@@ -12,23 +12,24 @@ from falkirk.pipeline.spark.class_archive import reading_options
 
 # Prints whether Spark's JVM has the file mapped, and what a query answers.
 STARTED = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from falkirk.pipeline.spark.session import start_session
 spark = start_session(master="local[1]", few_rows=True)
 java = spark._jvm.java.lang.ProcessHandle.current().pid()
 is_mapped = sys.argv[1] in Path(f"/proc/{java}/maps").read_text()
-print(json.dumps([is_mapped, spark.range(5).count()]))
+own = spark._jvm.java.lang.System.getProperty("falkirk.test"), os.environ["SPARK_SUBMIT_OPTS"]
+print(json.dumps([is_mapped, spark.range(5).count(), *own]))
 spark.stop()
 """
+OWN = ("yes", "-Dfalkirk.test=yes")
 
 
 def run(cache, *arguments):
-    environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(
-        command, env=environment | {"XDG_CACHE_HOME": str(cache)}, capture_output=True, text=True, check=True
-    )
+    # Options of the user stay, beside falkirk's.
+    own = {"XDG_CACHE_HOME": str(cache), "SPARK_SUBMIT_OPTS": "-Dfalkirk.test=yes"}
+    return subprocess.run(command, env=os.environ | own, capture_output=True, text=True, check=True)
 
 
 @pytest.mark.spark
@@ -38,13 +39,13 @@ def test_what_is_prepared_is_mapped_and_what_does_not_fit_is_no_hindrance(tmp_pa
     [file] = (cache / "falkirk").iterdir()
     assert told == {"file": str(file), "bytes": file.stat().st_size}
     assert file.stat().st_size > 50_000_000
-    assert json.loads(run(cache, "-c", STARTED, file).stdout) == [True, 5]
+    assert json.loads(run(cache, "-c", STARTED, file).stdout) == [True, 5, *OWN]
     kept = file.read_bytes()
     for broken in (kept[: len(kept) // 2], bytes(len(kept))):
         file.chmod(0o644)
         file.write_bytes(broken)
         found = run(cache, "-c", STARTED, file)
-        assert json.loads(found.stdout) == [False, 5]
+        assert json.loads(found.stdout) == [False, 5, *OWN]
         assert "archive" not in found.stderr
 
 

@@ -44,6 +44,7 @@ Where few rows go through, both cost more than they save: a new JVM nearly half 
 """
 # A report of 1,000 clusters takes half as much of the JVM's time with it, the first in a session and later ones.
 _QUICKLY: Final = "-XX:TieredStopAtLevel=1"
+_SUBMIT_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 _LOG_SETTINGS: Final = "log4j2.properties"
 _CONNECT: Final = "sc://"
 _CONNECT_PORT: Final = 15002
@@ -113,17 +114,17 @@ def start_session(
     # Spark's own log lines do not help an operator.
     options = f"-Dlog4j2.configurationFile={Path(__file__).with_name(_LOG_SETTINGS)}"
     options = " ".join([options, *([_QUICKLY] if few_rows else []), java_options or ""])
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", options.strip())
     local = _LOCAL if (master or "local").startswith("local") else {}
     wanted = {**_DEFAULTS, **local, **(settings or {}), "spark.app.name": name}
     if master is not None:
         wanted["spark.master"] = master
-    if is_new and log is not None:
-        _start_java(wanted, log)
     builder = SparkSession.builder
     for key, value in wanted.items():
         builder = builder.config(key, value)
-    session: SparkSession = builder.getOrCreate()
+    with _submit_options(options):
+        if is_new and log is not None:
+            _start_java(wanted, log)
+        session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 
@@ -144,6 +145,19 @@ def with_settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[No
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)
+
+
+@contextmanager
+def _submit_options(options: str) -> Iterator[None]:
+    """Have a JVM that starts now these options, and behind them those of the user, which win."""
+    own = os.environ.get(_SUBMIT_OPTIONS)
+    os.environ[_SUBMIT_OPTIONS] = f"{options} {own or ''}".strip()
+    try:
+        yield
+    finally:
+        del os.environ[_SUBMIT_OPTIONS]
+        if own is not None:
+            os.environ[_SUBMIT_OPTIONS] = own
 
 
 def _start_java(settings: Mapping[str, str], log: IO[bytes]) -> None:
