@@ -61,13 +61,26 @@ The machine was not the same, and often busy: compare ratios (more than 1: falki
 COLUMNS = ("work", "build", "peer", "date", "commit", "ours", "peers", "ratio")
 # What tells one measurement from another.
 SAME = ("benchmark", "name", "against", "options", "build")
+RUN = ("benchmark", "options", "build")
 
 
 def document(entries: list[dict[str, Any]], released: str) -> str:
     """Return the page of the newest measurements, without those of before the day of the last release."""
-    newest = {tuple(each.get(key) for key in SAME): each for each in entries if each["date"] >= released}
+    since = [each for each in entries if each["date"] >= released]
+    newest = {tuple(each.get(key) for key in SAME): each for each in since}
+    # A run has all lines of its file: others are of lines that it no longer prints.
+    runs = {tuple(each.get(key) for key in RUN): each for each in since}
     sections = [
-        (file.stem, docstring(file), [each for each in newest.values() if each.get("benchmark") == file.stem])
+        (
+            file.stem,
+            docstring(file),
+            [
+                each
+                for each in newest.values()
+                if each.get("benchmark") == file.stem
+                and each["commit"] == runs[tuple(each.get(key) for key in RUN)]["commit"]
+            ],
+        )
         for file in sorted(FOLDER.glob("*.py"))
         if file.name != "run.py"
     ]
