@@ -66,21 +66,13 @@ RUN = ("benchmark", "options", "build")
 
 def document(entries: list[dict[str, Any]], released: str) -> str:
     """Return the page of the newest measurements, without those of before the day of the last release."""
-    since = [each for each in entries if each["date"] >= released]
-    newest = {tuple(each.get(key) for key in SAME): each for each in since}
-    # A run has all lines of its file: others are of lines that it no longer prints.
-    runs = {tuple(each.get(key) for key in RUN): each for each in since}
+    since = [each for each in entries if each["date"] >= released and "benchmark" in each]
+    # A run has all lines of its file: those of earlier runs are repeated there, or no longer printed.
+    commits = {tuple(each.get(key) for key in RUN): each["commit"] for each in since}
+    last = [each for each in since if each["commit"] == commits[tuple(each.get(key) for key in RUN)]]
+    newest = {tuple(each.get(key) for key in SAME): each for each in last}
     sections = [
-        (
-            file.stem,
-            docstring(file),
-            [
-                each
-                for each in newest.values()
-                if each.get("benchmark") == file.stem
-                and each["commit"] == runs[tuple(each.get(key) for key in RUN)]["commit"]
-            ],
-        )
+        (file.stem, docstring(file), [each for each in newest.values() if each["benchmark"] == file.stem])
         for file in sorted(FOLDER.glob("*.py"))
         if file.name != "run.py"
     ]

@@ -36,6 +36,10 @@ def own_level(rows: ClusterRows) -> MetadataVersion:
 
 
 def finalized_features(rows: ClusterRows) -> dict[str, int]:
-    """Return the levels of features at the end of the log, from FEATURE_LEVELS."""
+    """Return the levels of features at the end of the log, from FEATURE_LEVELS. Nearly all questions need them."""
+    return rows.once(_finalized)
+
+
+def _finalized(rows: ClusterRows) -> dict[str, int]:
     found = rows.read(FEATURE_LEVELS, "feature", "to_level", "is_current").to_pylist()
     return {row["feature"]: row["to_level"] for row in found if row["is_current"] and (row["to_level"] or 0) > 0}

@@ -61,11 +61,10 @@ class ClusterQuestion:
         return gathered.applyInArrow(lambda key, rows: _work_on(key, rows, work, target), rows_schema(self.schema))
 
 
-def rows_of(table: Table, *columns: str) -> ClusterQuestion:
-    """Return the question for all rows of a table that has a few for each cluster; without columns, for all of them."""
-    names = columns or table.schema.names
-    work = functools.partial(columns_of, table=table.name, names=names)
-    return ClusterQuestion(needed=[table], work=work, schema=pa.schema([table.schema.field(name) for name in names]))
+def rows_of(table: Table) -> ClusterQuestion:
+    """Return the question for all rows of a table that has a few for each cluster."""
+    work = functools.partial(columns_of, table=table.name, names=table.schema.names)
+    return ClusterQuestion(needed=[table], work=work, schema=table.schema)
 
 
 def ask_clusters(

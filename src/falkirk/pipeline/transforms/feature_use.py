@@ -37,22 +37,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]  # Any: values of columns
 
-USE_COLUMNS: Final = (
-    CLUSTER,
-    "feature",
-    "level",
-    "needed_level",
-    "used_by",
-    "kind",
-    "name",
-    "count",
-    "unit",
-    "last_timestamp",
-)
-"""The feature, its finalized level (0: none), and the level that the use needs; the user as a phrase, and as kind
-(`consumer group`, `transactional id`, `topic`, `voter`, `client`) and name; how many of what unit (members,
-transactions, partitions, voters, requests), and the last time, if known.
-"""
 API_FEATURES: Final = {
     (68, 0): (FEATURE_OF_GROUPS[GroupType.CONSUMER], 1),
     (76, 0): (FEATURE_OF_GROUPS[GroupType.SHARE], 1),
@@ -78,6 +62,11 @@ _COLUMNS: Final[dict[str, pa.DataType]] = {
     "last_timestamp": TIMESTAMP,
 }
 _USERS: Final = pa.schema(_COLUMNS)
+USE_COLUMNS: Final = (CLUSTER, *_COLUMNS)
+"""The feature, its finalized level (0: none), and the level that the use needs; the user as a phrase, and as kind
+(`consumer group`, `transactional id`, `topic`, `voter`, `client`) and name; how many of what unit (members,
+transactions, partitions, voters, requests), and the last time, if known.
+"""
 
 
 def feature_users() -> ClusterQuestion:

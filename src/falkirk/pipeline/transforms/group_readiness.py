@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
 
 _PARTITION: Final = pa.field("partition", pa.int32())
+_BY_PROTOCOL: Final = pa.field("members_by_protocol", pa.map_(pa.string(), pa.int64()))
 _LOADED: Final = {field.name: field for field in PARTITION_ANSWER.fields}
 _GROUPS: Final = pa.schema(
     [
         *GROUP_ANSWER.fields[:1],
         _PARTITION,
         *GROUP_ANSWER.fields[1:],
-        pa.field("members_by_protocol", pa.map_(pa.string(), pa.int64())),
+        _BY_PROTOCOL,
     ]
 )
 _PARTITIONS: Final = pa.schema(
@@ -99,10 +100,10 @@ def _question(
 
 def _answers(rows: ClusterRows, *, release: str) -> pa.Table:
     """Judge the partitions of a share, once for all questions."""
-    return rows.once(functools.partial(_judged, release=release), ("group answers", release))
+    return rows.once(_judged, release)
 
 
-def _judged(rows: ClusterRows, *, release: str) -> pa.Table:
+def _judged(rows: ClusterRows, release: str) -> pa.Table:
     return cluster_answers(Release.parse(release), _parts(rows))
 
 
@@ -128,9 +129,7 @@ def _groups(rows: ClusterRows, *, release: str) -> pa.Table:
         for group, protocol, count in sorted(_members(rows)):
             by_protocol.setdefault(group, []).append((protocol, count))
     counts = [by_protocol.get(str(group), []) for group in groups["group"].to_pylist()]
-    return groups.append_column(
-        _GROUPS.field("members_by_protocol"), pa.chunked_array([counts], _GROUPS.field("members_by_protocol").type)
-    ).select(_GROUPS.names)
+    return groups.append_column(_BY_PROTOCOL, pa.array(counts, _BY_PROTOCOL.type)).select(_GROUPS.names)
 
 
 def _members(rows: ClusterRows) -> Iterator[tuple[str, str, int]]:

@@ -8,7 +8,7 @@ from falkirk.pipeline.tables.metadata_state import BROKERS, CONTROLLERS
 from falkirk.versions.supported_range import SupportedRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from falkirk.pipeline.warehouse.cluster_rows import ClusterRows
@@ -27,14 +27,24 @@ class RegisteredNode(NamedTuple):
     fenced_since: datetime | None = None
 
 
-def registered_nodes(rows: ClusterRows) -> Iterator[RegisteredNode]:
-    """Yield the nodes in BROKERS and CONTROLLERS."""
-    for row in rows.read(BROKERS, "broker_id", "features", "fenced", "fenced_since").to_pylist():
-        fenced = bool(row["fenced"])
-        since = row["fenced_since"] if fenced else None
-        yield RegisteredNode(BROKER, row["broker_id"], _supported(row["features"]), fenced, since)
-    for row in rows.read(CONTROLLERS, "controller_id", "features").to_pylist():
-        yield RegisteredNode(CONTROLLER, row["controller_id"], _supported(row["features"]))
+def registered_nodes(rows: ClusterRows) -> list[RegisteredNode]:
+    """Return the nodes in BROKERS and CONTROLLERS."""
+    return rows.once(_nodes)
+
+
+def _nodes(rows: ClusterRows) -> list[RegisteredNode]:
+    brokers = rows.read(BROKERS, "broker_id", "features", "fenced", "fenced_since").to_pylist()
+    controllers = rows.read(CONTROLLERS, "controller_id", "features").to_pylist()
+    return [
+        RegisteredNode(
+            role=BROKER,
+            node_id=row["broker_id"],
+            supported=_supported(row["features"]),
+            fenced=bool(row["fenced"]),
+            fenced_since=row["fenced_since"] if row["fenced"] else None,
+        )
+        for row in brokers
+    ] + [RegisteredNode(CONTROLLER, row["controller_id"], _supported(row["features"])) for row in controllers]
 
 
 def _supported(features: Iterable[Mapping[str, object]] | None) -> dict[str, SupportedRange]:

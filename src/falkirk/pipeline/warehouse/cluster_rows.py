@@ -68,10 +68,11 @@ class ClusterRows:
     shares: int = 1
     _found: dict[object, Any] = field(default_factory=dict)  # Any: T of `once`
 
-    def once(self, work: Callable[[ClusterRows], T], key: object) -> T:
-        """Return what `work` makes of these rows; the next question with the same key finds it."""
+    def once(self, work: Callable[..., T], *arguments: object) -> T:
+        """Return what `work` makes of these rows and the arguments; the next question finds it. Do not change it."""
+        key = (work, *arguments)
         if key not in self._found:
-            self._found[key] = work(self)
+            self._found[key] = work(self, *arguments)
         found: T = self._found[key]
         return found
 
